@@ -1,0 +1,54 @@
+# `make` prints the targets. Every target makes what it needs: the virtual environment in .venv appears on first use.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test check fmt lint types imports docs wheel test-wheel bench clean
+
+help:  ## print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(STAMP)  ## make .venv with canon-ops, its tools and a real Hermes (hermes-agent 0.19.0)
+
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 on PATH. Install one, or say: make PYTHON=/path/to/python" >&2; exit 3; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback Canon, one message answered
+	$(BIN)/canon-ops demo $(DEMO_ARGS)
+
+test: $(STAMP)  ## run the tests against the real host
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not long and not wheel" $(TEST_ARGS)
+
+check: lint types imports docs  ## everything that needs no test run: format, lint, types, import contracts, generated files
+
+fmt: $(STAMP)  ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: $(STAMP)  ## ruff: format and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)  ## mypy, strict
+	$(BIN)/mypy
+	$(BIN)/mypy tests
+
+imports: $(STAMP)  ## import-linter: floors and homes of libraries
+	$(BIN)/lint-imports
+
+docs: $(STAMP)  ## check that generated documents agree with the code
+	$(BIN)/python scripts/scenarios.py --check
+
+wheel: $(STAMP)  ## build the wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## remove what was made
+	rm -rf $(VENV) .hosts dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

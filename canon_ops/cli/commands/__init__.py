@@ -1,0 +1,1 @@
+"""One module a command; nothing here is imported before its command runs."""

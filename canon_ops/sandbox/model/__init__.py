@@ -1,0 +1,1 @@
+"""A loopback OpenAI-compatible chat endpoint with scripted answers."""

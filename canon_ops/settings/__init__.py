@@ -1,0 +1,5 @@
+"""Floor 1: THE resolution layer, pure and standard library only.
+
+Whoever needs to know which Canon environment, agent and key are in force asks here: the command line and both
+plugins. Read credentials.py first.
+"""
