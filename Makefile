@@ -25,7 +25,7 @@ demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback C
 	$(BIN)/canon-ops demo $(DEMO_ARGS)
 
 test: $(STAMP)  ## run the tests against the real host
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not long and not wheel" $(TEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not long" $(TEST_ARGS)
 
 check: lint types imports docs  ## everything that needs no test run: format, lint, types, import contracts, generated files
 
@@ -49,6 +49,9 @@ docs: $(STAMP)  ## check that generated documents agree with the code
 
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
+	scripts/test_wheel.sh $(PYTHON)
 
 clean:  ## remove what was made
 	rm -rf $(VENV) .hosts dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
