@@ -1,0 +1,134 @@
+"""Which hosts we answer for: one table, exact versions, no override.
+
+A row says that the end-to-end set passed on this Hermes, this Python minor and this platform (``run``; the date and
+what was run stand in docs/hosts.md), or that the version was compared on paper with one that passed (``document``).
+The gateway plugin asks this table before it registers anything, `install` before it touches anything, and `doctor`
+to say what to do. Standard library only and pure: the plugin imports it at start.
+
+Source: decisions H1 and H2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["AUDITED_HOSTS", "Audited", "AuditedHost", "Evidence", "Refused", "audit", "python_minor"]
+
+
+class Evidence(Enum):
+    """What stands behind a row."""
+
+    RUN = "run"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedHost:
+    """One row.
+
+    Attributes:
+        hermes: exact ``hermes_cli.__version__``.
+        python: ``major.minor`` of the interpreter that runs the gateway.
+        platform: ``sys.platform``.
+        evidence: what stands behind the row.
+    """
+
+    hermes: str
+    python: str
+    platform: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """We answer for this host."""
+
+    host: AuditedHost
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """We do not; ``sentence`` names what was found and what is required, ``fix`` what can be done about it."""
+
+    code: str
+    sentence: str
+    fix: str
+
+
+AUDITED_HOSTS: tuple[AuditedHost, ...] = (
+    AuditedHost("0.19.0", "3.11", "linux", Evidence.RUN),
+    AuditedHost("0.21.0", "3.13", "linux", Evidence.DOCUMENT),  # the host that Canon's own page names
+    AuditedHost("0.21.0", "3.13", "darwin", Evidence.DOCUMENT),
+)
+
+
+def audit(
+    version: str | None, python: str, platform: str, *, rows: Iterable[AuditedHost] = AUDITED_HOSTS
+) -> Audited | Refused:
+    """Look a host up.
+
+    Args:
+        version: ``hermes_cli.__version__``, or None when it could not be read.
+        python: the interpreter's version, ``3.13`` or ``3.13.5``.
+        platform: ``sys.platform`` of that interpreter.
+        rows: the table, for tests.
+    """
+    rows = tuple(rows)
+    minor = python_minor(python)
+    here = tuple(row for row in rows if row.platform == platform)
+    if not here:
+        return Refused(
+            "host_platform_unaudited",
+            f"This is {_platform(platform)}; the Canon and Borgee platforms run on "
+            f"{_listed(sorted({_platform(row.platform) for row in rows}))} only.",
+            "Run the gateway on Linux or macOS.",
+        )
+    same_version = tuple(row for row in here if row.hermes == version)
+    if not same_version:
+        return Refused(
+            "host_version_unaudited",
+            f"This is Hermes {version or 'of unknown version'}; audited on {_platform(platform)} are "
+            f"{_listed(_unique(row.hermes for row in here))}.",
+            f"Install an audited Hermes: pip install hermes-agent=={_installable(here)}",
+        )
+    for row in same_version:
+        if row.python == minor:
+            return Audited(row)
+    minors = _listed(_unique(row.python for row in same_version))
+    return Refused(
+        "host_python_unaudited",
+        f"Hermes {version} runs on Python {minor} here; it is audited on Python {minors}.",
+        f"Rebuild Hermes' environment with Python {minors}.",
+    )
+
+
+def python_minor(version: str) -> str:
+    """``3.13`` of ``3.13.5``."""
+    return ".".join(version.split(".")[:2])
+
+
+def running_python() -> str:
+    """This interpreter's minor version."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _unique(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _installable(rows: Iterable[AuditedHost]) -> str:
+    """The newest version that was run, so that the advice is one that has been followed."""
+    run = [row.hermes for row in rows if row.evidence is Evidence.RUN]
+    return max(run or [row.hermes for row in rows], key=lambda text: [part.zfill(8) for part in text.split(".")])
+
+
+def _listed(items: Iterable[str]) -> str:
+    *most, last = items
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _platform(name: str) -> str:
+    return {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}.get(name, name)

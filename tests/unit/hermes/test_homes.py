@@ -1,0 +1,285 @@
+"""The home is the one that the real ``hermes`` command uses: most cases run it beside ours and compare."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from canon_ops.hermes.homes import BadProfileName, HomeChoice, UnknownProfile, resolve_home
+
+HERMES = Path(sys.executable).parent / "hermes"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A user's folder with helpers to furnish it."""
+
+    folder: Path
+
+    @property
+    def hermes(self) -> Path:
+        return self.folder / ".hermes"
+
+    def profile(self, name: str, root: Path | None = None) -> Path:
+        folder = (root or self.hermes) / "profiles" / name
+        folder.mkdir(parents=True)
+        return folder
+
+    def stick(self, text: str, root: Path | None = None) -> None:
+        (root or self.hermes).mkdir(parents=True, exist_ok=True)
+        (root or self.hermes).joinpath("active_profile").write_text(text)
+
+    def environ(self, **more: str) -> dict[str, str]:
+        return {"HOME": str(self.folder), "PATH": os.environ["PATH"], **more}
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    folder = tmp_path / "person"
+    folder.mkdir()
+    return Person(folder)
+
+
+def real_hermes(environ: Mapping[str, str], *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(HERMES), *arguments, "config", "path"],
+        env=dict(environ),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+Furnish = Callable[[Person], tuple[dict[str, str], str | None]]
+
+
+def nothing_set(person: Person) -> tuple[dict[str, str], str | None]:
+    return person.environ(), None
+
+
+def custom_root(person: Person) -> tuple[dict[str, str], str | None]:
+    return person.environ(HERMES_HOME=str(person.folder / "data")), None
+
+
+def blanks_around_the_variable(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work", person.folder / "data")
+    person.stick("work", person.folder / "data")
+    return person.environ(HERMES_HOME=f"{person.folder / 'data'} "), None
+
+
+def only_blanks(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick("work")
+    return person.environ(HERMES_HOME="  "), None
+
+
+def sticky(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick("work\n")
+    return person.environ(), None
+
+
+def sticky_in_capitals(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick(" Work ")
+    return person.environ(), None
+
+
+def sticky_default(person: Person) -> tuple[dict[str, str], str | None]:
+    person.stick("Default")
+    return person.environ(), None
+
+
+def sticky_of_a_custom_root(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("x", person.folder / "data")
+    person.stick("x", person.folder / "data")
+    return person.environ(HERMES_HOME=str(person.folder / "data")), None
+
+
+def sticky_beats_a_home_inside_the_root(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick("work")
+    return person.environ(HERMES_HOME=str(person.hermes / "other")), None
+
+
+def profile_shaped_variable_beats_sticky(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick("work")
+    return person.environ(HERMES_HOME=str(person.profile("home"))), None
+
+
+def supervised(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick("work")
+    return person.environ(HERMES_S6_SUPERVISED_CHILD="1"), None
+
+
+def damaged_sticky(person: Person) -> tuple[dict[str, str], str | None]:
+    person.stick("")
+    person.hermes.joinpath("active_profile").write_bytes(b"\xff\xfe")
+    return person.environ(), None
+
+
+def option(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.profile("home")
+    person.stick("home")
+    return person.environ(), "work"
+
+
+def option_default_beats_sticky(person: Person) -> tuple[dict[str, str], str | None]:
+    person.profile("work")
+    person.stick("work")
+    return person.environ(), "default"
+
+
+def option_from_inside_a_profile(person: Person) -> tuple[dict[str, str], str | None]:
+    root = person.folder / "data"
+    person.profile("work", root)
+    return person.environ(HERMES_HOME=str(person.profile("home", root))), "work"
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "furnish",
+    [
+        nothing_set,
+        custom_root,
+        blanks_around_the_variable,
+        only_blanks,
+        sticky,
+        sticky_in_capitals,
+        sticky_default,
+        sticky_of_a_custom_root,
+        sticky_beats_a_home_inside_the_root,
+        profile_shaped_variable_beats_sticky,
+        supervised,
+        damaged_sticky,
+        option,
+        option_default_beats_sticky,
+        option_from_inside_a_profile,
+    ],
+)
+def test_the_home_is_the_one_of_the_hermes_command(furnish: Furnish, person: Person) -> None:
+    """The config file of the resolved home is the one that ``hermes config path`` prints."""
+    environ, profile = furnish(person)
+
+    home = resolve_home(environ, profile=profile)
+    answer = real_hermes(environ, *([f"--profile={profile}"] if profile else []), cwd=person.folder)
+
+    assert (answer.returncode, answer.stdout.strip()) == (0, str(home.config_file)), answer.stderr
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("furnish", [sticky, sticky_of_a_custom_root, option_default_beats_sticky, nothing_set])
+def test_a_child_of_the_home_stays_there(furnish: Furnish, person: Person) -> None:
+    """With the environment and arguments that the home gives, Hermes uses that home whatever the sticky choice says."""
+    environ, _ = furnish(person)
+    root = Path(environ.get("HERMES_HOME", person.hermes))
+
+    for home in (resolve_home(environ, hermes_home=root), resolve_home(environ)):
+        answer = real_hermes(home.environ(environ), *home.arguments(), cwd=person.folder)
+
+        assert answer.stdout.strip() == str(home.config_file), answer.stderr
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    ("sticky_text", "profile", "error"),
+    [
+        ("gone", None, UnknownProfile),
+        ("no/slash", None, BadProfileName),
+        ("root", None, BadProfileName),
+        ("", "gone", UnknownProfile),
+        ("", "sudo", BadProfileName),
+        ("", "", None),
+    ],
+)
+def test_where_hermes_refuses_so_do_we(
+    sticky_text: str, profile: str | None, error: type[Exception] | None, person: Person
+) -> None:
+    """A profile that cannot be or does not exist is an error for both, never the default home."""
+    person.stick(sticky_text)
+    environ = person.environ()
+
+    answer = real_hermes(environ, *([f"--profile={profile}"] if profile is not None else []), cwd=person.folder)
+
+    assert answer.returncode == 1
+    with pytest.raises(error or BadProfileName):
+        resolve_home(environ, profile=profile)
+
+
+def test_the_reason_is_told(person: Person) -> None:
+    """Each home says which rule chose it and which profile it is."""
+    work = person.profile("work")
+    person.stick("work")
+    environ = person.environ()
+
+    homes = [
+        resolve_home(environ),
+        resolve_home(environ, profile="default"),
+        resolve_home(environ, hermes_home=person.hermes / "elsewhere"),
+        resolve_home(person.environ(HERMES_HOME=str(work))),
+    ]
+
+    assert [(home.path, home.profile_name, home.how) for home in homes] == [
+        (work, "work", HomeChoice.STICKY),
+        (person.hermes, "default", HomeChoice.PROFILE_OPTION),
+        (person.hermes / "elsewhere", "custom", HomeChoice.HOME_OPTION),
+        (work, "work", HomeChoice.PROFILE_ENVIRONMENT),
+    ]
+
+
+def test_a_named_folder_needs_no_sticky_choice(person: Person) -> None:
+    """``--hermes-home`` is taken as it is, although ``hermes`` would follow the sticky file inside it."""
+    root = person.folder / "data"
+    person.profile("x", root)
+    person.stick("x", root)
+
+    home = resolve_home(person.environ(), hermes_home=root)
+
+    assert (home.path, home.arguments()) == (root, ("--profile", "default"))
+    assert home.command("gateway run") == f"HERMES_HOME={root} hermes --profile default gateway run"
+
+
+def test_a_deleted_profile_does_not_exist(person: Person) -> None:
+    """The tombstone that newer hosts leave counts, even when a stray process made the folder again."""
+    person.profile("work")
+    tombstone = person.hermes / "profiles" / ".deleted" / "work"
+    tombstone.parent.mkdir()
+    tombstone.write_text("deleted\n")
+
+    with pytest.raises(UnknownProfile):
+        resolve_home(person.environ(), profile="work")
+
+
+@pytest.mark.parametrize(
+    ("variable", "marker", "manager"),
+    [
+        (None, None, None),
+        ("true", None, "NixOS"),
+        ("homebrew", None, "Homebrew"),
+        ("our-deploy", None, "our-deploy"),
+        (None, "", "NixOS"),
+        (None, "home-manager\n", "home-manager"),
+    ],
+)
+def test_a_managed_home_names_its_manager(
+    variable: str | None, marker: str | None, manager: str | None, person: Person
+) -> None:
+    """Either signal of a package manager's write lock is seen, and who holds it is said."""
+    person.hermes.mkdir()
+    if marker is not None:
+        person.hermes.joinpath(".managed").write_text(marker)
+
+    home = resolve_home(person.environ(**({"HERMES_MANAGED": variable} if variable else {})))
+
+    assert (home.managed_by, home.is_managed) == (manager, manager is not None)
