@@ -1,0 +1,169 @@
+"""Replace one file so that every reader sees the old text or the new one, never a part.
+
+The new text is written beside the *real* target (links are followed and kept), made durable, given the old file's mode
+and owner, and renamed over it; then the folder is made durable.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from canon_ops.errors import RefusedError
+from canon_ops.files.disk import Disk, explain
+
+__all__ = ["BrokenLink", "ForeignOwner", "NotAFile", "Target", "find_target", "put", "replace_file", "write_beside"]
+
+PRIVATE_MODE = 0o600
+PRIVATE_FOLDER_MODE = 0o700
+# rename() cannot replace a file that is itself a mount point (a single file mounted into a container).
+_MOUNTED_ERRORS = (errno.EBUSY, errno.EXDEV)
+
+
+class BrokenLink(RefusedError):
+    """The path is a symbolic link that leads nowhere, or in a circle."""
+
+    code: ClassVar[str] = "broken_link"
+
+
+class NotAFile(RefusedError):
+    """Something else than a regular file has that name."""
+
+    code: ClassVar[str] = "not_a_file"
+
+
+class ForeignOwner(RefusedError):
+    """The file belongs to somebody else, and this user cannot give the new text back to them."""
+
+    code: ClassVar[str] = "foreign_owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a path leads, and what is kept of the file there.
+
+    Attributes:
+        path: as it was asked for.
+        real: with every symbolic link followed; the file that a writer replaces.
+        mode: permission bits of the existing file; None when there is none.
+        owner: user and group of the existing file; None when there is none.
+    """
+
+    path: Path
+    real: Path
+    mode: int | None
+    owner: tuple[int, int] | None
+
+    @property
+    def exists(self) -> bool:
+        return self.mode is not None
+
+
+def find_target(path: Path) -> Target:
+    """Follow ``path`` to the file that it names.
+
+    Raises:
+        BrokenLink: a dangling link or a loop.
+        NotAFile: a folder, a pipe, a device.
+        DiskError: a folder on the way may not be entered.
+    """
+    try:
+        real = _follow(path)
+        found = real.lstat()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise BrokenLink(
+                f"{path} is a symbolic link to {real}, which does not exist",
+                fix=f"ls -l {path}",
+                file=str(path),
+            ) from None
+        return Target(path, real, None, None)
+    except OSError as error:
+        raise explain(error, path, verb="read") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise NotAFile(f"{path} is not a regular file", file=str(path))
+    return Target(path, real, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+
+
+def _follow(path: Path) -> Path:
+    try:
+        return path.resolve(strict=False)
+    except (RuntimeError, OSError) as error:  # Python 3.11 and 3.12 raise RuntimeError for a loop
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise
+        raise BrokenLink(f"{path} is a symbolic link that leads in a circle", file=str(path)) from error
+
+
+def write_beside(disk: Disk, target: Target, name: Path, data: bytes, *, new_mode: int | None) -> None:
+    """Write ``data`` durably to ``name``, dressed as the file that it will replace.
+
+    Args:
+        new_mode: the mode when there is no old file; None leaves it to the process's umask.
+    """
+    try:
+        if not target.exists and new_mode is None:
+            disk.write_plain(name, data)
+            return
+        mode = target.mode if target.mode is not None else new_mode
+        mine = (os.geteuid(), os.getegid())
+        disk.write_new(
+            name,
+            data,
+            mode=mode if mode is not None else PRIVATE_MODE,
+            owner=target.owner if target.owner != mine else None,
+        )
+    except PermissionError as error:
+        if target.owner is not None and target.owner[0] != os.geteuid():
+            raise ForeignOwner(
+                f"{target.real} belongs to user {target.owner[0]}; user {os.geteuid()} would take it away",
+                fix=f"run the command as user {target.owner[0]}",
+                file=str(target.path),
+            ) from error
+        raise
+
+
+def put(disk: Disk, temporary: Path, target: Target, data: bytes) -> None:
+    """Move ``temporary`` over the target; where that is impossible (a mounted file), write in place.
+
+    The in-place way is not atomic for readers: only a caller with a journal may take it.
+    """
+    try:
+        disk.rename(temporary, target.real)
+    except OSError as error:
+        if error.errno not in _MOUNTED_ERRORS or not target.exists:
+            raise
+        disk.rewrite(target.real, data)
+        disk.unlink(temporary)
+    disk.sync_folder(target.real.parent)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE_MODE, disk: Disk | None = None) -> None:
+    """Replace or create one file, durably, in one step for every reader.
+
+    For a user's files use :class:`canon_ops.files.transaction.Transaction`; this is for files that only we write
+    (state, caches, ready files), which need neither lock nor history.
+
+    Args:
+        mode: the mode of a file that does not exist yet; an existing one keeps its mode and owner. None: by umask.
+
+    Raises:
+        BrokenLink, NotAFile, ForeignOwner, DiskError: nothing was changed, no temporary file is left.
+    """
+    disk = disk or Disk()
+    target = find_target(path)
+    temporary = target.real.with_name(f".{target.real.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        disk.make_folders(target.real.parent, PRIVATE_FOLDER_MODE)
+        try:
+            write_beside(disk, target, temporary, data, new_mode=mode)
+            disk.rename(temporary, target.real)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        disk.sync_folder(target.real.parent)
+    except OSError as error:
+        raise explain(error, path) from error

@@ -1,0 +1,141 @@
+"""What was changed, when, by which command, and how to take it back.
+
+Each commit leaves a folder ``history/<id>`` with its record and both texts of every file (0600 in 0700 folders; a
+``.env`` text holds keys). Ids sort by time. Undo is a commit of its own with the old texts, so it can be undone too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from canon_ops.errors import NotFoundError
+from canon_ops.files.disk import Disk, explain
+from canon_ops.files.journal import Record
+
+if TYPE_CHECKING:
+    from canon_ops.files.transaction import Transaction
+
+__all__ = ["History", "NoSuchEntry", "Retention", "undo"]
+
+DAY_MS = 86_400_000
+
+
+class NoSuchEntry(NotFoundError):
+    """The history has no entry of that id, or nothing that could be undone."""
+
+    code: ClassVar[str] = "no_such_history"
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much history stays: the newest ``entries``, and of those none older than ``days``."""
+
+    entries: int = 50
+    days: int = 90
+
+
+class History:
+    """The finished commits of one folder. Reading takes no lock: an entry appears whole, by one rename."""
+
+    def __init__(self, lock_folder: Path, disk: Disk | None = None) -> None:
+        self.folder = lock_folder / ".canon-ops" / "history"
+        self._disk = disk or Disk()
+
+    def records(self) -> tuple[Record, ...]:
+        """Every readable entry, newest first."""
+        try:
+            names = sorted((path.name for path in self.folder.iterdir()), reverse=True)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise explain(error, self.folder, verb="read") from error
+        found: list[Record] = []
+        for name in names:
+            with contextlib.suppress(OSError, ValueError):  # an entry of a newer release, or one being removed
+                found.append(Record.from_json((self.folder / name / "entry.json").read_bytes()))
+        return tuple(found)
+
+    def find(self, identity: str) -> Record:
+        """The entry with this id, or the only one whose id begins with it.
+
+        Raises:
+            NoSuchEntry: none, or more than one.
+        """
+        matches = [record for record in self.records() if record.id.startswith(identity)]
+        if len(matches) != 1:
+            count = "no entry" if not matches else f"{len(matches)} entries"
+            raise NoSuchEntry(f"the history has {count} of the id {identity}", fix="canon-ops history list")
+        return matches[0]
+
+    def latest_to_undo(self) -> Record:
+        """The newest commit that is in force: no undo, not undone, not abandoned.
+
+        Raises:
+            NoSuchEntry: there is none.
+        """
+        undone: set[str] = set()
+        for record in self.records():  # newest first: an undo is met before what it undoes
+            if record.outcome != "done" or record.id in undone:
+                continue
+            if record.undoes is None:
+                return record
+            undone.add(record.undoes)
+        raise NoSuchEntry("there is nothing to undo", fix="canon-ops history list")
+
+    def texts(self, record: Record, which: Literal["before", "after"]) -> tuple[bytes | None, ...]:
+        """Each file's bytes before or after ``record``; None for "no such file".
+
+        Raises:
+            NoSuchEntry: the entry's texts are gone.
+        """
+        found: list[bytes | None] = []
+        for number, file in enumerate(record.files):
+            if getattr(file, which) is None:
+                found.append(None)
+                continue
+            path = self.folder / record.id / f"{number}.{which}"
+            try:
+                found.append(path.read_bytes())
+            except FileNotFoundError:
+                raise NoSuchEntry(f"{path} is gone", file=str(path)) from None
+            except OSError as error:
+                raise explain(error, path, verb="read") from error
+        return tuple(found)
+
+    def prune(self, retention: Retention, *, now_ms: int) -> tuple[str, ...]:
+        """Remove what is beyond the retention; the caller holds the lock. Failures are left for the next time.
+
+        Returns:
+            The ids that went.
+        """
+        oldest_ms = now_ms - retention.days * DAY_MS
+        gone = [
+            record.id
+            for number, record in enumerate(self.records())
+            if number >= retention.entries or record.time_ms < oldest_ms
+        ]
+        with contextlib.suppress(OSError):  # what an interrupted removal left
+            gone += [path.name for path in self.folder.iterdir() if not (path / "entry.json").exists()]
+        for identity in gone:
+            shutil.rmtree(self.folder / identity, ignore_errors=True)
+        return tuple(gone)
+
+
+def undo(transaction: Transaction, identity: str | None = None) -> Record:
+    """Stage the old texts of one commit in an open transaction; the caller shows the diff and commits.
+
+    Args:
+        identity: the id, or its unique beginning; None takes the newest commit in force, so that a second undo goes
+            one further back.
+
+    Raises:
+        NoSuchEntry: nothing to undo.
+        ChangedUnderUs: a file has changed since; nothing is staged.
+    """
+    record = transaction.history.find(identity) if identity else transaction.history.latest_to_undo()
+    transaction.take_back(record)
+    return record

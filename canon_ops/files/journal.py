@@ -1,0 +1,330 @@
+"""The promise before the work: what makes several renames one change.
+
+``<folder>/.canon-ops`` holds ``lock``, at most one ``pending`` folder (the lock is exclusive, so there is only one
+commit in flight), and ``history``::
+
+    pending/intent.json   the record, durable before the first temporary file exists
+    pending/0.before …    each file's old bytes (absent: the file did not exist)
+    pending/0.after …     each file's new bytes (absent: it is deleted)
+    pending/entry.json    intent.json under its new name: the commit point
+    history/<id>/         the pending folder under its new name: the last step, and what undo reads
+
+Recovery, on the next start under the lock: with ``intent.json`` only, the attempt is thrown away together with the
+temporary files that it names; with ``entry.json`` it is finished from the ``.after`` files. A file that is neither old
+nor new by then was written by somebody else after the crash: theirs stays, the others go back to their old text, and
+the entry says "abandoned". Every step of recovery can itself be interrupted and run again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from canon_ops.errors import CanonOpsError, InternalError
+from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, put, write_beside
+from canon_ops.files.disk import Disk, explain
+
+__all__ = ["FileRecord", "Journal", "Planned", "Record", "Repair", "digest"]
+
+Outcome = Literal["done", "abandoned"]
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file of a commit: its target, both texts, and the mode if it does not exist yet (None: by umask)."""
+
+    target: Target
+    before: bytes | None
+    after: bytes | None
+    new_mode: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What the journal knows of one file. Digests are SHA-256 in hex, None for "no such file"."""
+
+    path: str
+    real: str
+    temporary: str
+    before: str | None
+    after: str | None
+    mode: int | None
+    owner: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One commit, as ``entry.json`` keeps it.
+
+    Attributes:
+        id: sorts by time: ``20260101T120000.000Z-1a2b``.
+        label: the command, for people.
+        undoes: the id that this commit takes back, if it is an undo.
+        outcome: "abandoned" when recovery had to give it up.
+    """
+
+    id: str
+    time_ms: int
+    label: str
+    files: tuple[FileRecord, ...]
+    undoes: str | None = None
+    outcome: Outcome = "done"
+    format: int = field(default=FORMAT)
+
+    def to_json(self) -> bytes:
+        return (json.dumps(asdict(self), indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Record:
+        """Read what ``to_json`` wrote.
+
+        Raises:
+            ValueError: damaged, or written by a newer release.
+        """
+        raw: Any = json.loads(data)
+        if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+            raise ValueError("not a journal record of this release")
+        try:
+            files = tuple(
+                FileRecord(**{**item, "owner": tuple(item["owner"]) if item["owner"] else None})
+                for item in raw.pop("files")
+            )
+            return cls(files=files, **raw)
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a journal record with unexpected fields: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What recovery found and did: "discarded" (before the commit point), "finished", or "abandoned"."""
+
+    id: str | None
+    outcome: Literal["discarded", "finished", "abandoned"]
+    files: tuple[str, ...]
+
+
+def digest(data: bytes | None) -> str | None:
+    """The SHA-256 of a file's bytes in hex; None for a file that does not exist."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+class Journal:
+    """The pending commit of one folder and the way it becomes history. The caller holds the folder's lock.
+
+    Call order: ``recover`` once, then for each commit ``begin``, ``stage``, and either ``discard`` or ``carry_out``.
+    """
+
+    def __init__(self, lock_folder: Path, disk: Disk) -> None:
+        self.folder = lock_folder / ".canon-ops"
+        self.pending = self.folder / "pending"
+        self.history = self.folder / "history"
+        self._disk = disk
+        self._planned: list[Planned] = []
+
+    # -- commit ---------------------------------------------------------------------------------------------------
+
+    def begin(self, planned: Sequence[Planned], *, label: str, now_ms: int, undoes: str | None = None) -> Record:
+        """Write down what is about to happen, with both texts of every file; nothing of the user's is touched.
+
+        Raises:
+            DiskError: nothing is left behind.
+        """
+        moment = datetime.fromtimestamp(now_ms / 1000, UTC)
+        stamp = f"{moment:%Y%m%dT%H%M%S}.{now_ms % 1000:03d}Z"
+        record = Record(f"{stamp}-{os.urandom(2).hex()}", now_ms, label, (), undoes)
+        record = replace(record, files=tuple(_file_record(record.id, item) for item in planned))
+        self._planned = list(planned)
+        try:
+            self._disk.make_folder(self.pending, PRIVATE_FOLDER_MODE)
+            self._write("intent.json", record.to_json())
+            for number, item in enumerate(planned):
+                for name, data in ((f"{number}.before", item.before), (f"{number}.after", item.after)):
+                    if data is not None:
+                        self._write(name, data)
+            self._disk.sync_folder(self.pending)
+            self._disk.sync_folder(self.folder)
+        except OSError as error:
+            self.discard()
+            raise explain(error, self.pending) from error
+        return record
+
+    def stage(self, record: Record) -> None:
+        """Write each new text durably beside its target, so that nothing but renames is left to do.
+
+        Raises:
+            DiskError, ForeignOwner: call ``discard``.
+        """
+        for item, file in zip(self._planned, record.files, strict=True):
+            if item.after is None:
+                continue
+            try:
+                self._disk.make_folders(item.target.real.parent, PRIVATE_FOLDER_MODE)
+                write_beside(self._disk, item.target, Path(file.temporary), item.after, new_mode=item.new_mode)
+            except OSError as error:
+                raise explain(error, item.target.path) from error
+
+    def discard(self) -> None:
+        """Forget the pending commit, before its commit point; the next start removes what cannot be removed now."""
+        with contextlib.suppress(OSError):
+            self._throw_away()
+
+    def carry_out(self, record: Record) -> None:
+        """Pass the commit point and move every file into place.
+
+        Raises:
+            DiskError: a file could not be replaced; the others were put back. When even that failed, the next start
+                finishes the commit. The same holds for an interrupt (``KeyboardInterrupt`` passes through).
+        """
+        at = self.pending
+        try:
+            self._disk.rename(self.pending / "intent.json", self.pending / "entry.json")
+            self._disk.sync_folder(self.pending)
+            for item, file in zip(self._planned, record.files, strict=True):
+                at = item.target.path
+                self._replace(item, Path(file.temporary))
+        except BaseException as error:
+            self._take_back(record)
+            if isinstance(error, OSError):
+                raise explain(error, at) from error
+            raise
+        with contextlib.suppress(OSError):  # the change stands; the next start files the entry
+            self._file_away(record)
+
+    def _replace(self, item: Planned, temporary: Path) -> None:
+        if item.after is not None:
+            put(self._disk, temporary, item.target, item.after)
+            return
+        self._disk.unlink(item.target.real)
+        self._disk.sync_folder(item.target.real.parent)
+
+    def _take_back(self, record: Record) -> None:
+        try:
+            for number, file in enumerate(record.files):
+                if digest(_read(Path(file.real))) == file.after:
+                    self._restore(record, number, "before")
+            if (self.pending / "entry.json").exists():
+                self._disk.rename(self.pending / "entry.json", self.pending / "intent.json")
+                self._disk.sync_folder(self.pending)
+        except (OSError, CanonOpsError):
+            return  # entry.json stands: the next start finishes the commit
+        self.discard()
+
+    # -- recovery -------------------------------------------------------------------------------------------------
+
+    def recover(self) -> Repair | None:
+        """Finish or forget what an interrupted process left; None when it left nothing.
+
+        Raises:
+            DiskError: the disk prevents the repair; nothing else may be written then.
+        """
+        try:
+            if not self.pending.is_dir():
+                return None
+            entry = self.pending / "entry.json"
+            if not entry.exists():
+                return Repair(None, "discarded", self._throw_away())
+            try:
+                record = Record.from_json(entry.read_bytes())
+            except ValueError as error:
+                raise InternalError(
+                    f"{entry} cannot be read: {error}",
+                    fix=f"look at {self.pending}; its .before files hold the old texts",
+                    file=str(entry),
+                ) from error
+            return self._finish(record)
+        except OSError as error:
+            raise explain(error, self.pending) from error
+
+    def _finish(self, record: Record) -> Repair:
+        names = tuple(file.path for file in record.files)
+        now = [digest(_read(Path(file.real))) for file in record.files]
+        foreign = [seen not in (file.before, file.after) for seen, file in zip(now, record.files, strict=True)]
+        wanted: Literal["before", "after"] = "before" if any(foreign) else "after"
+        for number, file in enumerate(record.files):
+            if not foreign[number] and now[number] != getattr(file, wanted):
+                self._restore(record, number, wanted)
+        for file in record.files:
+            if Path(file.temporary).exists():
+                self._disk.unlink(Path(file.temporary))
+        if any(foreign):
+            record = replace(record, outcome="abandoned")
+            self._write("entry.new", record.to_json(), anew=True)
+            self._disk.rename(self.pending / "entry.new", self.pending / "entry.json")
+        self._file_away(record)
+        return Repair(record.id, "abandoned" if any(foreign) else "finished", names)
+
+    def _restore(self, record: Record, number: int, which: Literal["before", "after"]) -> None:
+        """Bring one file to its ``before`` or ``after`` text from the pending folder."""
+        file = record.files[number]
+        real, temporary = Path(file.real), Path(file.temporary)
+        if getattr(file, which) is None:
+            if real.exists():
+                self._disk.unlink(real)
+        else:
+            data = (self.pending / f"{number}.{which}").read_bytes()
+            if temporary.exists():
+                self._disk.unlink(temporary)
+            target = Target(Path(file.path), real, file.mode if real.exists() or file.before else None, file.owner)
+            write_beside(self._disk, target, temporary, data, new_mode=file.mode)
+            put(self._disk, temporary, find_target(real), data)
+            return
+        self._disk.sync_folder(real.parent)
+
+    # -- the folder -----------------------------------------------------------------------------------------------
+
+    def _write(self, name: str, data: bytes, *, anew: bool = False) -> None:
+        if anew and (self.pending / name).exists():
+            self._disk.unlink(self.pending / name)
+        self._disk.write_new(self.pending / name, data, mode=PRIVATE_MODE)
+
+    def _throw_away(self) -> tuple[str, ...]:
+        """Remove the temporary files that the intent names, then the pending folder, the intent last."""
+        intent = self.pending / "intent.json"
+        names: tuple[str, ...] = ()
+        # A torn intent was never followed by a temporary file: it is durable before the first of them.
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            record = Record.from_json(intent.read_bytes())
+            names = tuple(file.path for file in record.files)
+            for file in record.files:
+                if Path(file.temporary).exists():
+                    self._disk.unlink(Path(file.temporary))
+        if self.pending.is_dir():
+            for leftover in sorted(self.pending.iterdir(), key=lambda path: (path.name == "intent.json", path.name)):
+                self._disk.unlink(leftover)
+            self._disk.remove_folder(self.pending)
+            self._disk.sync_folder(self.folder)
+        return names
+
+    def _file_away(self, record: Record) -> None:
+        self._disk.make_folders(self.history, PRIVATE_FOLDER_MODE)
+        self._disk.rename(self.pending, self.history / record.id)
+        self._disk.sync_folder(self.history)
+        self._disk.sync_folder(self.folder)
+
+
+def _file_record(identity: str, item: Planned) -> FileRecord:
+    target = item.target
+    return FileRecord(
+        path=str(target.path),
+        real=str(target.real),
+        temporary=str(target.real.with_name(f".{target.real.name}.{identity}.tmp")),
+        before=digest(item.before),
+        after=digest(item.after),
+        mode=target.mode if target.exists else item.new_mode,
+        owner=target.owner,
+    )
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,92 @@
+"""One writer at a time, never for ever: an advisory lock with a deadline.
+
+The lock file is separate from the files it guards and is never deleted, so that every process locks the same inode.
+On network mounts such a lock may be advisory only; the hash check of :mod:`canon_ops.files.transaction` is the real
+guard. Attempts do not block: a lock that hangs in the kernel would outlive any deadline.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from canon_ops.errors import ConflictError
+from canon_ops.files.disk import Disk, explain
+from canon_ops.files.mounts import network_file_system
+
+__all__ = ["FileLock", "LockTimeout"]
+
+POLL_S = 0.02
+
+
+class LockTimeout(ConflictError):
+    """Another process kept the lock for the whole time given."""
+
+    code: ClassVar[str] = "lock_timeout"
+
+
+class FileLock:
+    """Hold ``path`` for the length of a ``with`` block.
+
+    Args:
+        path: the lock file; it and its folder are made when missing (0600, 0700).
+        timeout_s: how long to try; zero tries once.
+
+    Raises:
+        LockTimeout: the lock was not free in time.
+        DiskError: the lock file cannot be made here.
+    """
+
+    def __init__(self, path: Path, timeout_s: float = 10.0) -> None:
+        import filelock
+
+        self.path = path
+        self.timeout_s = timeout_s
+        # A transaction object may travel between threads (the plugin's worker), the hold belongs to the object.
+        self._lock = filelock.FileLock(path, timeout=timeout_s, mode=0o600, thread_local=False)
+
+    def __enter__(self) -> Self:
+        import filelock
+
+        try:
+            if not self.path.parent.is_dir():
+                Disk().make_folders(self.path.parent, 0o700)
+            self._lock.acquire(timeout=self.timeout_s, poll_interval=POLL_S)
+        except filelock.Timeout:
+            raise self._timed_out() from None
+        except OSError as error:
+            raise explain(error, self.path) from error
+        except NotImplementedError as error:  # filelock before 3.20: the file system has no flock
+            raise explain(OSError(38, "the file system has no locks"), self.path) from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._lock.release()
+
+    def _timed_out(self) -> LockTimeout:
+        holder = holder_of(self.path)
+        who = f"process {holder}" if holder else "another process"
+        what = f"{who} holds {self.path}; waited {self.timeout_s:g} s"
+        mount = network_file_system(self.path)
+        if mount:
+            what += f" (the folder is on {mount}, where a lock may outlive its process)"
+        return LockTimeout(
+            what,
+            fix=f"ps -p {holder}" if holder else "wait for the other canon-ops command and try again",
+            file=str(self.path),
+        )
+
+
+def holder_of(path: Path) -> int | None:
+    """The process that holds a flock on ``path``, as far as Linux tells; None elsewhere."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        inode = path.stat()
+        wanted = f"{os.major(inode.st_dev):02x}:{os.minor(inode.st_dev):02x}:{inode.st_ino}"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5] == wanted:
+                return int(fields[4]) if int(fields[4]) > 0 else None
+    return None

@@ -1,0 +1,310 @@
+"""Several files, one change: all of them or none, whatever happens in between.
+
+Order of a commit (each step has a test that kills the process there)::
+
+    lock -> read -> (the caller edits) -> changes, diff
+         -> record and both texts of each file durable in <folder>/.canon-ops/pending
+         -> new texts staged beside their real targets
+         -> the hash of everything that was read, again
+         -> pending/intent.json becomes pending/entry.json          <- the commit point
+         -> each staged file renamed over its target
+         -> pending becomes history/<id>
+
+Before the commit point the next start throws the attempt away; after it, the next start finishes it
+(:mod:`canon_ops.files.journal`). So a command's files change together or not at all, and each change can be undone.
+
+Usage::
+
+    with Transaction(home) as transaction:
+        text = transaction.read(home / "config.yaml")
+        transaction.stage(home / "config.yaml", edited(text))
+        transaction.commit()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self, TypeVar
+
+from canon_ops.errors import ConflictError, RefusedError, UsageError
+from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target
+from canon_ops.files.disk import Disk, explain
+from canon_ops.files.history import History, Retention
+from canon_ops.files.journal import Journal, Planned, Record, Repair, digest
+from canon_ops.files.lock import FileLock
+from canon_ops.runtime.clock import Clock, SystemClock
+
+__all__ = ["ChangedUnderUs", "FileChange", "Transaction", "digest", "edit_files"]
+
+T = TypeVar("T")
+Refusal = Callable[[Path], RefusedError | None]
+
+
+class ChangedUnderUs(ConflictError):
+    """Somebody else wrote the file between our reading and our writing; theirs stays."""
+
+    code: ClassVar[str] = "changed_under_us"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a transaction is about to do to one file.
+
+    Attributes:
+        path: as the caller named it.
+        real: the file behind symbolic links, the one that is replaced.
+        before: the bytes as they are; None when the file does not exist.
+        after: the bytes as they will be; None when the file will be deleted.
+    """
+
+    path: Path
+    real: Path
+    before: bytes | None
+    after: bytes | None
+
+    def diff(self, *, mask: Callable[[str], str] | None = None, context: int = 3) -> str:
+        """A unified diff for people.
+
+        Args:
+            mask: applied to each line, to hide secrets.
+        """
+        old, new = (_lines(data, mask) for data in (self.before, self.after))
+        parts: list[str] = []
+        for line in difflib.unified_diff(
+            old,
+            new,
+            "/dev/null" if self.before is None else str(self.path),
+            "/dev/null" if self.after is None else str(self.path),
+            n=context,
+        ):
+            parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+        return "".join(parts)
+
+
+def _lines(data: bytes | None, mask: Callable[[str], str] | None) -> list[str]:
+    text = (data or b"").decode("utf-8", errors="backslashreplace")
+    *whole, rest = text.split("\n")  # never splitlines(): it also cuts at characters that YAML does not end lines with
+    lines = [f"{line}\n" for line in whole] + ([rest] if rest else [])
+    return [mask(line) for line in lines] if mask else lines
+
+
+@dataclass(slots=True)
+class _Entry:
+    target: Target
+    before: bytes | None
+    after: bytes | None
+    staged: bool = False
+    new_mode: int | None = None
+
+
+class Transaction:
+    """A locked set of file changes that commits whole or not at all.
+
+    Args:
+        lock_folder: whose lock is taken, and where journal and history live (``<lock_folder>/.canon-ops``): the
+            Hermes home, or the Canon home when only its files change.
+        timeout_s: how long to wait for the lock.
+        label: the command as people will read it in the history; never a secret.
+        dry_run: take no lock, repair nothing, write nothing: ``commit`` does nothing then.
+        refuse: asked for each staged path; an error that it returns is raised (a managed home).
+        retention: how much history stays.
+
+    Raises:
+        LockTimeout, DiskError: on entering.
+    """
+
+    def __init__(
+        self,
+        lock_folder: Path,
+        *,
+        timeout_s: float = 10.0,
+        label: str = "",
+        dry_run: bool = False,
+        refuse: Refusal | None = None,
+        retention: Retention | None = None,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        self.folder = lock_folder
+        self._timeout_s = timeout_s
+        self._label = label
+        self._dry_run = dry_run
+        self._refuse = refuse
+        self._clock = clock or SystemClock()
+        self._disk = disk or Disk()
+        self._journal = Journal(lock_folder, self._disk)
+        self.history = History(lock_folder, self._disk)
+        self._retention = retention or Retention()
+        self._repaired: Repair | None = None
+        self._entries: dict[Path, _Entry] = {}
+        self._exit = ExitStack()
+        self._undoes: str | None = None
+        self._open = False
+
+    @property
+    def repaired(self) -> Repair | None:
+        """What entering found of an earlier, interrupted commit, and did about it."""
+        return self._repaired
+
+    def __enter__(self) -> Self:
+        with self._exit as stack:
+            if not self._dry_run:
+                try:
+                    self._disk.make_folders(self._journal.folder, PRIVATE_FOLDER_MODE)
+                except OSError as error:
+                    raise explain(error, self._journal.folder) from error
+                stack.enter_context(FileLock(self._journal.folder / "lock", self._timeout_s))
+                self._repaired = self._journal.recover()
+            self._exit = stack.pop_all()
+        self._open = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._open = False
+        self._exit.close()
+
+    def read(self, path: Path) -> bytes | None:
+        """The file's bytes as they will be after what is staged so far; None when there is no such file.
+
+        What was read from the disk is compared again before anything is written.
+        """
+        entry = self._entry(path)
+        return entry.after if entry.staged else entry.before
+
+    def stage(self, path: Path, data: bytes | None, *, private: bool = False) -> None:
+        """Plan the new bytes of ``path``; None plans its deletion. Nothing is written yet.
+
+        Args:
+            private: a file that does not exist yet becomes 0600 whatever the umask; an existing one keeps its mode.
+        """
+        if self._refuse is not None and (error := self._refuse(path)) is not None:
+            raise error
+        entry = self._entry(path)
+        entry.after, entry.staged = data, True
+        entry.new_mode = PRIVATE_MODE if private else None
+
+    def changes(self) -> tuple[FileChange, ...]:
+        """What ``commit`` would do, in the order of staging; files whose bytes stay the same are left out."""
+        return tuple(
+            FileChange(entry.target.path, entry.target.real, entry.before, entry.after)
+            for entry in self._entries.values()
+            if entry.staged and entry.after != entry.before
+        )
+
+    def expect(self, path: Path, sha256: str) -> None:
+        """Refuse unless ``path`` has this digest now ("" stands for no such file).
+
+        Raises:
+            ChangedUnderUs: it has another one.
+        """
+        found = digest(self._entry(path).before) or ""
+        if found != sha256.lower():
+            raise ChangedUnderUs(
+                f"{path} is not the file that was expected (SHA-256 {found[:12] or 'none'}…)", file=str(path)
+            )
+
+    def commit(self) -> str | None:
+        """Write every change, or none.
+
+        Returns:
+            The id of the history entry; None when there was nothing to write.
+
+        Raises:
+            ChangedUnderUs: a file that was read is no longer what it was; nothing was written.
+            DiskError, ForeignOwner: the disk refused; nothing was written, or all of it was taken back.
+        """
+        if not self._open:
+            raise UsageError("a transaction commits inside its with block")
+        changes = self.changes()
+        if not changes or self._dry_run:
+            return None
+        record = self._journal.begin(
+            [
+                Planned(entry.target, entry.before, entry.after, entry.new_mode)
+                for entry in self._entries.values()
+                if entry.staged and entry.after != entry.before
+            ],
+            label=self._label,
+            now_ms=self._clock.now_ms(),
+            undoes=self._undoes,
+        )
+        try:
+            self._journal.stage(record)
+            self._check_unchanged()
+        except BaseException:
+            self._journal.discard()
+            raise
+        self._journal.carry_out(record)
+        self._entries.clear()
+        self.history.prune(self._retention, now_ms=record.time_ms)
+        return record.id
+
+    def take_back(self, record: Record) -> None:
+        """Stage the texts from before ``record``; nothing is written yet.
+
+        Raises:
+            ChangedUnderUs: a file is not what ``record`` made of it.
+        """
+        before = self.history.texts(record, "before")
+        for file, data in zip(record.files, before, strict=True):
+            path = Path(file.path)
+            if digest(self.read(path)) != file.after:
+                raise ChangedUnderUs(
+                    f"{path} was changed after {record.id}; taking that back would lose the later change",
+                    fix=f"compare with {self.history.folder / record.id}",
+                    file=str(path),
+                )
+            self.stage(path, data)
+            self._entry(path).new_mode = file.mode
+        self._undoes = record.id
+
+    def _entry(self, path: Path) -> _Entry:
+        target = find_target(path)
+        if target.real not in self._entries:
+            before = _read(target)
+            self._entries[target.real] = _Entry(target, before, before)
+        return self._entries[target.real]
+
+    def _check_unchanged(self) -> None:
+        for entry in self._entries.values():
+            now = find_target(entry.target.path)
+            if now.real != entry.target.real or _read(now) != entry.before:
+                raise ChangedUnderUs(
+                    f"{entry.target.path} was changed by another program in the meantime; nothing was written",
+                    fix="run the command again",
+                    file=str(entry.target.path),
+                )
+
+
+def _read(target: Target) -> bytes | None:
+    if not target.exists:
+        return None
+    try:
+        return target.real.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise explain(error, target.path, verb="read") from error
+
+
+def edit_files(edit: Callable[[Transaction], T], make: Callable[[], Transaction], *, attempts: int = 3) -> T:
+    """Run ``edit`` in a fresh transaction, and again on the fresh text when somebody changed a file meanwhile.
+
+    Args:
+        edit: reads, stages and commits; it may run ``attempts`` times.
+        make: gives a new transaction for each attempt.
+
+    Raises:
+        ChangedUnderUs: the file changed during every attempt.
+    """
+    for _ in range(attempts - 1):
+        with contextlib.suppress(ChangedUnderUs), make() as transaction:
+            return edit(transaction)
+    with make() as transaction:
+        return edit(transaction)

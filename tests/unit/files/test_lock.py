@@ -1,0 +1,52 @@
+"""The lock: exclusive, bounded, never deleted, and able to name who holds it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from canon_ops.errors import ExitCode
+from canon_ops.files.lock import FileLock, LockTimeout, holder_of
+
+
+def test_a_second_holder_times_out_with_the_conflict_code(tmp_path: Path) -> None:
+    """BR-52: the wait for a lock has a deadline, and its end is exit 5 with the holder's number."""
+    path = tmp_path / "lock"
+
+    with FileLock(path), pytest.raises(LockTimeout) as caught, FileLock(path, timeout_s=0.05):
+        pass
+
+    assert caught.value.exit_code is ExitCode.CONFLICT
+    assert str(path) in caught.value.what
+    if sys.platform == "linux":
+        assert f"process {os.getpid()}" in caught.value.what
+
+
+def test_the_lock_file_stays_and_is_private(tmp_path: Path) -> None:
+    """BR-52: the lock file is never deleted, so that everybody locks the same inode."""
+    path = tmp_path / "deep" / "er" / "lock"
+
+    with FileLock(path):
+        inode = path.stat().st_ino
+    with FileLock(path):
+        pass
+
+    assert path.stat().st_ino == inode
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_released_lock_is_free_and_has_no_holder(tmp_path: Path) -> None:
+    """Leaving the block frees the lock, also after an error."""
+    path = tmp_path / "lock"
+
+    with pytest.raises(ZeroDivisionError), FileLock(path):
+        raise ZeroDivisionError
+
+    with FileLock(path, timeout_s=0):
+        pass
+    assert holder_of(path) is None
