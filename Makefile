@@ -53,5 +53,8 @@ wheel: $(STAMP)  ## build the wheel into dist/
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	scripts/test_wheel.sh $(PYTHON)
 
+bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
+	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done
+
 clean:  ## remove what was made
 	rm -rf $(VENV) .hosts dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,15 +1,68 @@
-"""The entry points of the command line."""
+"""The entry points of the command line, and the two pages that need no command.
+
+``--version`` and the list of commands are answered here with almost nothing imported: starting them may cost half of
+``import click`` on top of it and no more (tests/benchmarks/bench_cli_start.py). All else goes to run.py.
+"""
 
 from __future__ import annotations
 
-__all__ = ["canon_hermes", "main"]
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from canon_ops import __version__
+from canon_ops.cli.streams import OutputLost, Streams, plug_closed_descriptors, process_streams
+
+__all__ = ["canon_hermes", "main", "start"]
 
 
 def main() -> int:
-    """Run ``canon-ops``."""
-    raise SystemExit(2)
+    """Run ``canon-ops`` with the arguments and streams of this process."""
+    return _start_process("canon-ops", "")
 
 
 def canon_hermes() -> int:
-    """Run the same program under the name that Canon's documentation uses."""
-    raise SystemExit(2)
+    """Run the same program under the name that Canon's documentation uses: the platform is canon."""
+    return _start_process("canon-hermes", "canon")
+
+
+def start(program: str, platform: str, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams) -> int:
+    """Carry out one command line.
+
+    Args:
+        program: the name under which it was started.
+        platform: what that name implies where a platform is not named; or empty.
+        environ: the process environment; click's own look-ups go to ``os.environ``, so outside of tests it is that.
+
+    Returns:
+        The exit code; everything that had to be said has been written.
+    """
+    page = _page(program, arguments)
+    if page is None:
+        from canon_ops.cli.run import run
+
+        return run(program, platform, arguments, environ, streams)
+    try:
+        streams.out.write(page)
+    except OutputLost as exc:
+        streams.err.write(f"Error: {exc.what}\n")
+        return exc.exit_code
+    return 0
+
+
+def _page(program: str, arguments: Sequence[str]) -> str | None:
+    if list(arguments) == ["--version"]:
+        return f"{program} {__version__}\n"
+    if list(arguments) in ([], ["-h"], ["--help"]):
+        from canon_ops.cli.lazy import help_of_root
+
+        return help_of_root(program)
+    return None
+
+
+def _start_process(program: str, platform: str) -> int:
+    if sys.platform == "win32":
+        sys.stderr.write("canon-ops runs on Linux and macOS; Windows is not supported.\n")
+        return 3
+    plug_closed_descriptors()
+    return start(program, platform, sys.argv[1:], os.environ, process_streams(os.environ))

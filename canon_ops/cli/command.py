@@ -1,0 +1,139 @@
+"""How a command is declared: its own options, then the ones that every command takes.
+
+::
+
+    @command("version", data=Versions, examples=("canon-ops version --json",))
+    def command(context: Context) -> Result: ...
+
+The decorated function becomes a :class:`click.Command` that hands it a :class:`Context` and returns its
+:class:`Result` to main.py, which prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from canon_ops.cli.context import CommonOptions, Context, Session
+from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
+from canon_ops.cli.output import Result
+
+__all__ = ["OperatorCommand", "command"]
+
+
+class OperatorCommand(click.Command):
+    """A command whose help shows its own options first and the common ones under a heading of their own.
+
+    Attributes:
+        words: the command's words, as in its schema name.
+        data: the type of ``data`` in its JSON document.
+        schema_version: of that document.
+    """
+
+    def __init__(
+        self,
+        words: str,
+        function: Callable[..., Result],
+        *,
+        data: object,
+        schema_version: int,
+        examples: Sequence[str],
+        params: list[click.Parameter],
+    ) -> None:
+        super().__init__(
+            name=words.split()[-1],
+            callback=function,
+            help=function.__doc__,
+            context_settings={"help_option_names": HELP_NAMES, "max_content_width": WIDEST_HELP},
+            params=[*params, *common_options()],
+        )
+        self.words = tuple(words.split())
+        self.data = data
+        self.schema_version = schema_version
+        self.examples = tuple(examples)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        return help_option()
+
+    def invoke(self, ctx: click.Context) -> Result:
+        session: Session = ctx.find_root().obj
+        session.words, session.schema_version = self.words, self.schema_version
+        values = dict(ctx.params)
+        session.is_parsed = True
+        session.options = CommonOptions(**{name: values.pop(name) for name in CommonOptions.__dataclass_fields__})
+        assert self.callback is not None  # noqa: S101 - given in __init__
+        result: Result = self.callback(Context(session), **values)
+        return result
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        common = {*CommonOptions.__dataclass_fields__, "help"}
+        parameters = [(param, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        sections = {
+            "Options": [record for param, record in parameters if record and param.name not in common],
+            "Options of every command": [record for param, record in parameters if record and param.name in common],
+        }
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+
+
+def command(
+    words: str, *, data: object = dict, schema_version: int = 1, examples: Sequence[str] = ()
+) -> Callable[[Callable[..., Result]], OperatorCommand]:
+    """Turn a function of (context, its own options) into a command.
+
+    Args:
+        words: the command's words, ``"config get"``.
+        data: the type of the result's ``data``; its JSON Schema is derived from it.
+        examples: whole command lines for the end of the help page.
+    """
+
+    def declare(function: Callable[..., Result]) -> OperatorCommand:
+        own = list(reversed(getattr(function, "__click_params__", ())))
+        return OperatorCommand(words, function, data=data, schema_version=schema_version, examples=examples, params=own)
+
+    return declare
+
+
+def common_options() -> list[click.Parameter]:
+    """The options that every command takes, each with the variable that answers for it.
+
+    ``--yes`` has no variable: consent is given to one command at a time.
+    """
+    return [
+        click.Option(
+            ["-p", "--profile", "hermes_profile"], metavar="NAME", envvar="CANON_OPS_PROFILE",
+            help="Hermes profile to work on.",
+        ),
+        click.Option(
+            ["--hermes-home"], metavar="DIR", type=click.Path(path_type=Path), envvar="CANON_OPS_HERMES_HOME",
+            help="Hermes home to work on, instead of the one that `hermes` would use.",
+        ),
+        _switch("--json", "CANON_OPS_JSON", "Answer with one JSON document."),
+        _switch("--plain", "CANON_OPS_PLAIN", "Answer with tab-separated records, as into a pipe."),
+        _switch("--no-input", "CANON_OPS_NO_INPUT", "Never ask; a missing answer is an error."),
+        click.Option(["-y", "--yes"], is_flag=True, help="Consent to what would be asked."),
+        click.Option(
+            ["-q", "--quiet"], is_flag=True, envvar="CANON_OPS_QUIET", help="Answer only; no progress and no advice."
+        ),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, envvar="CANON_OPS_VERBOSE", help="Say more on stderr."
+        ),
+        click.Option(
+            ["--color"], type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+            envvar="CANON_OPS_COLOR", help="When to use colour.",
+        ),
+    ]  # fmt: skip
+
+
+def _switch(name: str, variable: str, text: str) -> click.Option:
+    return click.Option([name], is_flag=True, envvar=variable, help=text)

@@ -1,0 +1,67 @@
+"""From an exception to what the caller sees: problems for the envelope and stderr, and the exit code.
+
+The only place that knows click's exceptions, the signals and our own tree together. What no rule knows is a fault of
+ours: it is reported as ``internal``, exit 3, with its traceback only under ``--verbose``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from canon_ops.cli.output import Problem
+from canon_ops.errors import CanonOpsError, ExitCode
+
+__all__ = ["Failure", "Terminated", "failure_of"]
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP arrived: unwind, give back what was taken, leave with 143."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a run failed.
+
+    Attributes:
+        is_ours: a fault of the program; worth a traceback and a report.
+    """
+
+    problem: Problem
+    exit_code: ExitCode
+    is_ours: bool = False
+
+
+def failure_of(exc: BaseException) -> Failure:
+    """Sort ``exc``; never raises."""
+    match exc:
+        case CanonOpsError():
+            problem = Problem(exc.code, exc.what, exc.fix, exc.file, exc.line, exc.column)
+            return Failure(problem, exc.exit_code, is_ours=exc.code == "internal")
+        case click.NoSuchOption():
+            return Failure(Problem("usage", _no_such_option(exc), _help_of(exc)), ExitCode.USAGE)
+        case click.UsageError():
+            return Failure(Problem("usage", exc.format_message(), _help_of(exc)), ExitCode.USAGE)
+        case click.ClickException():
+            return Failure(Problem("usage", exc.format_message()), ExitCode.USAGE)
+        case KeyboardInterrupt() | click.Abort() | EOFError():
+            return Failure(Problem("interrupted", "Interrupted."), ExitCode.INTERRUPTED)
+        case Terminated():
+            return Failure(Problem("terminated", "Terminated."), ExitCode.TERMINATED)
+        case OSError(filename=str(path)) if exc.strerror:
+            return Failure(Problem("outside", f"{exc.strerror}: {path}", file=path), ExitCode.OUTSIDE)
+        case _:
+            what = f"A fault in canon-ops: {type(exc).__name__}: {exc}"
+            fix = "Run it again with --verbose and report what it prints."
+            return Failure(Problem("internal", what, fix), ExitCode.OUTSIDE, is_ours=True)
+
+
+def _no_such_option(exc: click.NoSuchOption) -> str:
+    """The same sentence under every version of click."""
+    near = f" Did you mean {exc.possibilities[0]}?" if exc.possibilities else ""
+    return f"No such option: {exc.option_name}.{near}"
+
+
+def _help_of(exc: click.UsageError) -> str | None:
+    return f"{exc.ctx.command_path} --help" if exc.ctx else None

@@ -1,0 +1,105 @@
+"""What a command answers, as data: a JSON value for scripts and a view for people. Printing is elsewhere.
+
+A view is a sequence of blocks. The three renderers read the same answer: terminal.py draws it, plain.py writes one
+record a line, envelope.py wraps ``data``. A command never prints, and no renderer decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from canon_ops.errors import ExitCode
+
+__all__ = ["Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Result", "Table"]
+
+
+class Mark(Enum):
+    """How one line stands; the value is the word in plain output."""
+
+    OK = "ok"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence."""
+
+    text: str
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names and values, one pair a line."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Records under headings; plain output leaves the headings out.
+
+    Attributes:
+        right: the columns that hold numbers, by index.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a report (mark, name, sentence), with the cure below it."""
+
+    mark: Mark
+    name: str
+    text: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A unified diff, as it is."""
+
+    text: str
+
+
+Block = Line | Fields | Table | Item | Diff
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One entry of ``errors`` in the envelope; the same words go to stderr for people."""
+
+    code: str
+    message: str
+    fix: str | None = None
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer of one command.
+
+    Attributes:
+        data: what ``--json`` prints: a dataclass, a mapping or a sequence of plain values.
+        view: what people read, in order; empty when there is nothing to say.
+        exit_code: other than DONE for findings and for "not present".
+        problems: why it is not DONE, where that is not an exception.
+        canon_profile: the Canon profile that the command worked on.
+    """
+
+    data: object
+    view: Sequence[Block] = ()
+    exit_code: ExitCode = ExitCode.DONE
+    problems: tuple[Problem, ...] = ()
+    canon_profile: str | None = None

@@ -1,0 +1,44 @@
+"""The commands by name, in the order of the help page: a table of text, so that help imports no command.
+
+A leaf's ``target`` is ``module:attribute`` below ``canon_ops.cli.commands``; the module is imported when the command
+runs or when its own help is asked for. A test walks this table, loads every target and compares the sentences.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["ROOT", "Entry", "leaves"]
+
+
+class Entry(NamedTuple):
+    """One name of the command tree.
+
+    Attributes:
+        help: one sentence, shown in the list of the parent.
+        target: ``module:attribute`` of a leaf; empty for a group.
+        section: heading of the parent's list under which it stands.
+        children: the members of a group.
+        default: the member that a group means when none is named.
+    """
+
+    name: str
+    help: str
+    target: str = ""
+    section: str = "Commands"
+    children: tuple[Entry, ...] = ()
+    default: str = ""
+
+
+ROOT = Entry(
+    "canon-ops",
+    "Install, set up, diagnose and repair the Canon platform of a Hermes Agent host.",
+    children=(Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),),
+)
+
+
+def leaves(entry: Entry = ROOT, words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Entry]]:
+    """Every command with its words (``("config", "get")``), in the order of the table."""
+    if not entry.children:
+        return [(words, entry)]
+    return [leaf for child in entry.children for leaf in leaves(child, (*words, child.name))]

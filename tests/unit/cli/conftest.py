@@ -1,0 +1,80 @@
+"""One isolated run of the program, in this process: its own home, a fixed width, no colour, streams in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canon_ops.cli.main import start
+from canon_ops.cli.streams import Streams
+
+KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one document on stdout."""
+        document: dict[str, Any] = json.loads(self.out)
+        return document
+
+
+class Paper(io.StringIO):
+    """A text stream in memory that may claim to be a terminal."""
+
+    def __init__(self, *, terminal: bool = False, encoding: str = "utf-8") -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+Runner = Callable[..., Ran]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """HOME of the run; nothing of the machine's own is seen."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def program(home: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
+    """Run ``canon-ops`` with the given words; keyword arguments say what the streams are."""
+    import os
+
+    for name in list(os.environ):
+        if name not in KEPT:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments: str, terminal: bool = False, encoding: str = "utf-8", name: str = "canon-ops") -> Ran:
+        out, err = Paper(terminal=terminal, encoding=encoding), Paper(terminal=terminal, encoding=encoding)
+        streams = Streams(Paper(terminal=terminal), out, err, os.environ)
+        platform = "canon" if name == "canon-hermes" else ""
+        code = start(name, platform, arguments, os.environ, streams)
+        return Ran(int(code), out.getvalue(), err.getvalue())
+
+    return call

@@ -1,0 +1,49 @@
+"""Nothing secret leaves, whoever printed it."""
+
+from __future__ import annotations
+
+import pytest
+
+from canon_ops.cli.redaction import Redactor
+
+
+@pytest.mark.parametrize(
+    "name", ["CANON_API_KEY", "BORGEE_API_KEY", "OPENAI_API_KEY", "SLACK_BOT_TOKEN", "DB_PASSWORD"]
+)
+def test_values_of_telling_variables_are_hidden(name: str) -> None:
+    """The name of a variable decides, whatever its value looks like."""
+    redact = Redactor({name: "correct horse battery"})
+
+    assert redact("it said: correct horse battery!") == "it said: [secret]!"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["agk_live_4fT9xyz0", "Authorization: Bearer abcdef0123456789", "key=bgr_0123456789ab,"],
+)
+def test_key_shapes_are_hidden_though_nobody_named_them(text: str) -> None:
+    """A key in an exception's text is found by its shape."""
+    assert "[secret]" in Redactor({})(text)
+    assert not any(part in Redactor({})(text) for part in ("4fT9", "abcdef", "0123456789"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "text"),
+    [
+        ({"CANON_FIREBASE_API_KEY": "AIzaSyPublicWebKey"}, "AIzaSyPublicWebKey"),
+        ({}, "agk_live_sandbox_0001"),
+        ({"MY_TOKEN": "on"}, "turned on"),
+        ({"EDITOR": "/usr/bin/vim"}, "/usr/bin/vim"),
+    ],
+    ids=["public web key", "sandbox key", "too short to tell", "ordinary variable"],
+)
+def test_what_is_no_secret_stays_readable(environ: dict[str, str], text: str) -> None:
+    """Public keys, sandbox keys, short words and ordinary variables are shown."""
+    assert Redactor(environ)(text) == text
+
+
+def test_the_longest_secret_goes_first() -> None:
+    """A secret that contains another leaves nothing of itself."""
+    redact = Redactor({"A_TOKEN": "abcdefgh", "B_TOKEN": "abcdefgh-ijklmnop"})
+
+    assert redact("x abcdefgh-ijklmnop y") == "x [secret] y"
