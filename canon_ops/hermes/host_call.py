@@ -1,0 +1,287 @@
+"""Asking the host's interpreter: run host_child.py in it, with a time limit, and turn the answer into types.
+
+The child's text is handed over on the command line, not as a file: a script's folder would come first on the module
+search path, and this folder's ``gateway.py`` would hide the host's own ``gateway`` package.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from canon_ops.errors import OutsideError
+from canon_ops.hermes.homes import HermesHome
+
+__all__ = [
+    "OUR_DISTRIBUTION",
+    "OUR_PACKAGES",
+    "PLUGIN_GROUP",
+    "Distribution",
+    "EntryPoint",
+    "HermesFacts",
+    "HostFacts",
+    "HostUnusable",
+    "ImportOutcome",
+    "LoadedPlugin",
+    "discover_plugins",
+    "host_facts",
+    "try_imports",
+]
+
+PLUGIN_GROUP = "hermes_agent.plugins"
+OUR_DISTRIBUTION = "canon-ops"
+OUR_PACKAGES = ("canon_ops", "canon_hermes_plugin", "borgee_hermes")
+
+_PROTOCOL = 1
+_FACTS_S = 20.0  # about 0.2 s warm; a cold disk and a large environment are slower
+_IMPORT_S = 30.0
+_DISCOVER_S = 60.0  # the host imports all its bundled plugins: about 0.6 s warm
+
+
+class HostUnusable(OutsideError):
+    """The interpreter could not be started, took too long, or answered nonsense."""
+
+    code = "host_unusable"
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """An installed distribution, by its normalised name."""
+
+    name: str
+    version: str
+    editable: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """One plugin that the host can see: what operators enable, and the module behind it."""
+
+    name: str
+    value: str
+    distribution: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class HermesFacts:
+    """The Hermes in an interpreter.
+
+    Attributes:
+        version: ``hermes_cli.__version__`` as its source says; None when the source does not.
+        folder: where its packages lie.
+        is_checkout: they lie in a source tree.
+        distribution: its metadata, which a checkout may lack and which a fork has under another name.
+    """
+
+    version: str | None
+    release_date: str | None
+    folder: Path
+    is_checkout: bool
+    distribution: Distribution | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What one interpreter says about itself.
+
+    Attributes:
+        python: ``3.13.5``.
+        platform: ``sys.platform``.
+        externally_managed: the system's package manager forbids pip here (PEP 668).
+        owners: for each of our import packages the distributions that brought it, ours among them.
+    """
+
+    executable: Path
+    python: str
+    platform: str
+    prefix: Path
+    is_venv: bool
+    has_pip: bool
+    externally_managed: bool
+    site: Path
+    site_writable: bool
+    hermes: HermesFacts | None
+    entry_points: tuple[EntryPoint, ...]
+    owners: Mapping[str, tuple[Distribution, ...]]
+
+    @property
+    def ours(self) -> Distribution | None:
+        """Our distribution in this interpreter."""
+        return next((one for many in self.owners.values() for one in many if one.name == OUR_DISTRIBUTION), None)
+
+    @property
+    def foreign(self) -> tuple[Distribution, ...]:
+        """Distributions of other names that own one of our import packages, each once."""
+        return tuple(
+            dict.fromkeys(one for many in self.owners.values() for one in many if one.name != OUR_DISTRIBUTION)
+        )
+
+    def entry_point(self, name: str) -> EntryPoint | None:
+        """The entry point that the host would load under ``name``; ours if several claim it."""
+        claims = [point for point in self.entry_points if point.name == name]
+        return next(
+            (point for point in claims if point.distribution == OUR_DISTRIBUTION), claims[0] if claims else None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOutcome:
+    """What importing one module in the host came to.
+
+    Attributes:
+        error: the last line of the traceback; None when it worked.
+        place: file and line where it went wrong.
+        missing: the module that could not be found, when that was the reason.
+        registers: it has a callable ``register``, without which Hermes loads nothing.
+    """
+
+    error: str | None
+    place: str | None = None
+    missing: str | None = None
+    registers: bool = False
+    file: Path | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPlugin:
+    """One row of the host's own plugin list."""
+
+    name: str
+    source: str
+    enabled: bool
+    error: str | None
+
+
+def host_facts(python: Path, *, environ: Mapping[str, str], timeout_s: float = _FACTS_S) -> HostFacts:
+    """Ask ``python`` who it is.
+
+    Raises:
+        HostUnusable: no answer.
+    """
+    answer = _ask(python, {"ask": ["facts"]}, environ, timeout_s)
+    try:
+        return _facts(answer["facts"])
+    except (KeyError, TypeError) as exc:
+        raise HostUnusable(f"{python} answered without the facts that were asked for ({exc}).") from exc
+
+
+def try_imports(
+    python: Path, names: Iterable[str], *, environ: Mapping[str, str], timeout_s: float = _IMPORT_S
+) -> dict[str, ImportOutcome]:
+    """Import each module in ``python``, one after the other in one process, and say what came of it.
+
+    Raises:
+        HostUnusable: no answer, for example because an import never ends.
+    """
+    wanted = tuple(names)
+    answer = _ask(python, {"import": wanted}, environ, timeout_s)
+    rows: dict[str, Any] = answer.get("imports", {})
+    return {name: _import_outcome(rows.get(name, {"ok": False, "error": "no answer"})) for name in wanted}
+
+
+def discover_plugins(
+    python: Path, home: HermesHome, *, environ: Mapping[str, str], timeout_s: float = _DISCOVER_S
+) -> dict[str, LoadedPlugin]:
+    """Let the host load the plugins that ``home`` enables, as its gateway would, and return its list by name.
+
+    It happens in a temporary home with a copy of config.yaml: the host's loader makes folders and logs in whichever
+    home it is given, and a question must change nothing. Folder plugins of the home are not seen.
+
+    Raises:
+        HostUnusable: no answer, or the host's loader itself failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
+        if home.config_file.exists():
+            Path(scratch, "config.yaml").write_bytes(home.config_file.read_bytes())
+        answer = _ask(python, {"discover": True}, {**environ, "HERMES_HOME": scratch}, timeout_s)
+    if answer.get("plugins") is None:
+        raise HostUnusable(f"Hermes' own plugin loader failed: {answer.get('plugins_error')}")
+    rows = [
+        LoadedPlugin(str(row["name"]), str(row["source"]), bool(row["enabled"]), row["error"])
+        for row in answer["plugins"]
+    ]
+    return {row.name: row for row in rows}
+
+
+@cache
+def _child() -> str:
+    return resources.files("canon_ops.hermes").joinpath("host_child.py").read_text(encoding="utf-8")
+
+
+def _ask(python: Path, request: Mapping[str, Any], environ: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
+    full = {"v": _PROTOCOL, "ask": (), "import": (), "discover": False, "packages": OUR_PACKAGES, "group": PLUGIN_GROUP}
+    child_environ = {name: text for name, text in environ.items() if not name.startswith("PYTHON")}
+    try:
+        done = subprocess.run(
+            [str(python), "-c", _child()],
+            input=json.dumps(full | dict(request)).encode(),
+            capture_output=True,
+            env=child_environ,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise HostUnusable(f"{python} did not answer within {timeout_s:g} s.") from exc
+    except OSError as exc:
+        raise HostUnusable(f"{python} cannot be started: {exc.strerror}.") from exc
+    try:
+        answer = json.loads(done.stdout)
+        if not isinstance(answer, dict) or answer.get("v") != _PROTOCOL:
+            raise ValueError
+    except ValueError as exc:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise HostUnusable(
+            f"{python} gave no usable answer (exit {done.returncode}{': ' + said[-1] if said else ''})."
+        ) from exc
+    return answer
+
+
+def _facts(row: Mapping[str, Any]) -> HostFacts:
+    return HostFacts(
+        executable=Path(row["executable"]),
+        python=row["python"],
+        platform=row["platform"],
+        prefix=Path(row["prefix"]),
+        is_venv=row["is_venv"],
+        has_pip=row["has_pip"],
+        externally_managed=row["externally_managed"],
+        site=Path(row["site"]),
+        site_writable=row["site_writable"],
+        hermes=_hermes(row["hermes"]),
+        entry_points=tuple(EntryPoint(**point) for point in row["entry_points"]),
+        owners={name: tuple(Distribution(**one) for one in many) for name, many in row["owners"].items()},
+    )
+
+
+def _hermes(row: Mapping[str, Any] | None) -> HermesFacts | None:
+    if row is None:
+        return None
+    distribution = row["distribution"]
+    return HermesFacts(
+        version=row["version"],
+        release_date=row["release_date"],
+        folder=Path(row["folder"]),
+        is_checkout=row["is_checkout"],
+        distribution=None if distribution is None else Distribution(**distribution),
+    )
+
+
+def _import_outcome(row: Mapping[str, Any]) -> ImportOutcome:
+    if not row["ok"]:
+        return ImportOutcome(error=row["error"], place=row.get("place"), missing=row.get("missing"))
+    return ImportOutcome(error=None, registers=row["registers"], file=Path(row["file"]) if row["file"] else None)

