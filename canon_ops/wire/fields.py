@@ -1,0 +1,52 @@
+"""Reading single fields off JSON that somebody else wrote: nothing here raises, a wrong shape reads as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+__all__ = ["EMPTY", "JsonObject", "as_object", "integer_of", "objects_in", "string_first", "strings_in", "text_of"]
+
+JsonObject: TypeAlias = Mapping[str, Any]
+
+EMPTY: JsonObject = MappingProxyType({})
+
+
+def as_object(value: object) -> JsonObject:
+    """``value`` when it is a JSON object, else an empty one."""
+    return value if isinstance(value, Mapping) else EMPTY
+
+
+def text_of(source: JsonObject, key: str) -> str | None:
+    """The string under ``key``; None when it is absent or anything but a string."""
+    value = source.get(key)
+    return value if isinstance(value, str) else None
+
+
+def integer_of(source: JsonObject, key: str) -> int | None:
+    """The whole number under ``key``; None when it is absent or anything else, a boolean included."""
+    value = source.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def string_first(source: object, *keys: str) -> str | None:
+    """The first of ``keys`` whose value is neither null nor, as text, empty; numbers become text.
+
+    Source: canon-adapter 0.1.
+    """
+    for key in keys:
+        value = as_object(source).get(key)
+        if value is not None and (text := str(value)):
+            return text
+    return None
+
+
+def strings_in(value: object) -> tuple[str, ...]:
+    """The strings of a list, in order; anything else in it is left out, anything but a list is empty."""
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else ()
+
+
+def objects_in(value: object) -> Iterator[JsonObject]:
+    """The objects of a list, in order; anything but a list has none."""
+    return (item for item in value if isinstance(item, Mapping)) if isinstance(value, list | tuple) else iter(())
