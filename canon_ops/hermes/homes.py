@@ -37,6 +37,7 @@ __all__ = [
     "HomeChoice",
     "UnknownProfile",
     "resolve_home",
+    "user_home",
 ]
 
 _PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -140,7 +141,7 @@ def resolve_home(
     """
     if hermes_home is not None:
         environ = {**environ, "HERMES_HOME": str(Path(hermes_home).expanduser())}
-    native = _user_home(environ) / ".hermes"
+    native = user_home(environ) / ".hermes"
     told = environ.get("HERMES_HOME", "")
     root = _root(native, told)
 
@@ -158,7 +159,7 @@ def resolve_home(
     return _found(native, root, HomeChoice.DEFAULT, environ)
 
 
-def _user_home(environ: Mapping[str, str]) -> Path:
+def user_home(environ: Mapping[str, str]) -> Path:
     """``~`` as Python finds it: HOME, else the user database."""
     return Path(environ["HOME"]) if "HOME" in environ else Path(pwd.getpwuid(os.getuid()).pw_dir)
 

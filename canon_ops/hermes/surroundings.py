@@ -1,0 +1,74 @@
+"""Reading from disk what settings are resolved from: one function for the command line and for the plugin.
+
+The settings room is pure; this is the corridor to it. The process environment is handed in, everything else is read
+from the Hermes home and from Canon's own folder. Nothing is created or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from canon_ops.errors import OutsideError
+from canon_ops.hermes.config_file import read_config
+from canon_ops.hermes.homes import user_home
+from canon_ops.settings.paths import CanonPaths
+from canon_ops.settings.surroundings import Surroundings
+
+__all__ = ["canon_paths_from_disk", "surroundings_from_disk"]
+
+
+def surroundings_from_disk(
+    hermes_home: Path, environ: Mapping[str, str], *, platform: Mapping[str, object] | None = None
+) -> Surroundings:
+    """What ``resolve`` and its friends of canon_ops.settings need, for one Hermes home.
+
+    Args:
+        hermes_home: the home's folder.
+        environ: the process environment. A gateway has laid ``.env`` over it already; the answer is the same.
+        platform: the ``platforms.canon`` block when the host has parsed it already; read from config.yaml otherwise.
+
+    Raises:
+        ConfigUnreadable: config.yaml is no single YAML mapping.
+        UnreadableDotenv: ``.env`` is in an encoding that nobody reads.
+        OutsideError: a file is there and cannot be opened.
+    """
+    config_file, env_file = hermes_home / "config.yaml", hermes_home / ".env"
+    block = read_config(config_file).platform("canon") if platform is None else platform
+    without_agents = Surroundings(
+        environ=environ,
+        dotenv=_read(env_file),
+        platform=block,
+        dotenv_file=str(env_file),
+        config_file=str(config_file),
+    )
+    paths = CanonPaths.from_environ(without_agents.gateway_environ, user_home(environ))
+    return Surroundings(
+        environ=environ,
+        dotenv=without_agents.dotenv,
+        platform=block,
+        agents=_read(paths.agents_file),
+        dotenv_file=str(env_file),
+        config_file=str(config_file),
+        agents_file=str(paths.agents_file),
+    )
+
+
+def canon_paths_from_disk(hermes_home: Path, environ: Mapping[str, str]) -> CanonPaths:
+    """Where Canon's files are for this home: ``.env`` may move them.
+
+    Raises:
+        UnreadableDotenv, OutsideError: as above.
+    """
+    env_file = hermes_home / ".env"
+    merged = Surroundings(environ=environ, dotenv=_read(env_file), dotenv_file=str(env_file)).gateway_environ
+    return CanonPaths.from_environ(merged, user_home(environ))
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise OutsideError(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
