@@ -1,26 +1,33 @@
-"""How a command is declared: its own options, then the ones that every command takes.
+"""How a command is declared: its own options, then the ones that every command of its kind takes.
 
 ::
 
-    @command("version", data=Versions, examples=("canon-ops version --json",))
-    def command(context: Context) -> Result: ...
+    @command("config set", data=ConfigEdited, writes=True, examples=("canon-ops config set streaming.enabled true",))
+    @click.argument("key")
+    def set_command(context: Context, key: str, write: WriteOptions) -> Result: ...
 
-The decorated function becomes a :class:`click.Command` that hands it a :class:`Context` and returns its
-:class:`Result` to main.py, which prints it.
+The decorated function becomes a :class:`click.Command` that hands it a :class:`Context` (and, where it writes or uses
+the network, ``write`` and ``timeout_s``) and returns its :class:`Result` to run.py, which prints it.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from canon_ops.cli.context import CommonOptions, Context, Session
+from canon_ops.cli.context import CommonOptions, Context, Session, WriteOptions
 from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
 from canon_ops.cli.output import Result
+from canon_ops.errors import UsageError
 
 __all__ = ["OperatorCommand", "command"]
+
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class OperatorCommand(click.Command):
@@ -30,6 +37,7 @@ class OperatorCommand(click.Command):
         words: the command's words, as in its schema name.
         data: the type of ``data`` in its JSON document.
         schema_version: of that document.
+        writes: it changes files, and takes the options of a writer.
     """
 
     def __init__(
@@ -40,6 +48,8 @@ class OperatorCommand(click.Command):
         data: object,
         schema_version: int,
         examples: Sequence[str],
+        writes: bool,
+        timeout_s: float | None,
         params: list[click.Parameter],
     ) -> None:
         super().__init__(
@@ -47,12 +57,18 @@ class OperatorCommand(click.Command):
             callback=function,
             help=function.__doc__,
             context_settings={"help_option_names": HELP_NAMES, "max_content_width": WIDEST_HELP},
-            params=[*params, *common_options()],
+            params=[
+                *params,
+                *(writer_options() if writes else []),
+                *([_timeout_option(timeout_s)] if timeout_s is not None else []),
+                *common_options(),
+            ],
         )
         self.words = tuple(words.split())
         self.data = data
         self.schema_version = schema_version
         self.examples = tuple(examples)
+        self.writes = writes
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         return help_option()
@@ -62,7 +78,9 @@ class OperatorCommand(click.Command):
         session.words, session.schema_version = self.words, self.schema_version
         values = dict(ctx.params)
         session.is_parsed = True
-        session.options = CommonOptions(**{name: values.pop(name) for name in CommonOptions.__dataclass_fields__})
+        session.options = CommonOptions(**_taken(values, CommonOptions))
+        if self.writes:
+            values["write"] = WriteOptions(**_taken(values, WriteOptions))
         assert self.callback is not None  # noqa: S101 - given in __init__
         result: Result = self.callback(Context(session), **values)
         return result
@@ -87,7 +105,13 @@ class OperatorCommand(click.Command):
 
 
 def command(
-    words: str, *, data: object = dict, schema_version: int = 1, examples: Sequence[str] = ()
+    words: str,
+    *,
+    data: object = dict,
+    schema_version: int = 1,
+    examples: Sequence[str] = (),
+    writes: bool = False,
+    timeout_s: float | None = None,
 ) -> Callable[[Callable[..., Result]], OperatorCommand]:
     """Turn a function of (context, its own options) into a command.
 
@@ -95,11 +119,22 @@ def command(
         words: the command's words, ``"config get"``.
         data: the type of the result's ``data``; its JSON Schema is derived from it.
         examples: whole command lines for the end of the help page.
+        writes: also take --dry-run, --diff and --if-unchanged, handed over as ``write``.
+        timeout_s: it uses the network: also take --timeout, with this default, handed over as ``timeout_s``.
     """
 
     def declare(function: Callable[..., Result]) -> OperatorCommand:
         own = list(reversed(getattr(function, "__click_params__", ())))
-        return OperatorCommand(words, function, data=data, schema_version=schema_version, examples=examples, params=own)
+        return OperatorCommand(
+            words,
+            function,
+            data=data,
+            schema_version=schema_version,
+            examples=examples,
+            writes=writes,
+            timeout_s=timeout_s,
+            params=own,
+        )
 
     return declare
 
@@ -133,6 +168,42 @@ def common_options() -> list[click.Parameter]:
             envvar="CANON_OPS_COLOR", help="When to use colour.",
         ),
     ]  # fmt: skip
+
+
+def writer_options() -> list[click.Parameter]:
+    """The options of every command that changes files."""
+    return [
+        click.Option(["--dry-run"], is_flag=True, help="Say what would change; change nothing."),
+        click.Option(["--diff"], is_flag=True, help="Show the change line by line."),
+        click.Option(
+            ["--if-unchanged"], metavar="[FILE=]SHA256", multiple=True, callback=_digests,
+            help="Change nothing unless FILE is still the one with this digest; FILE may be left out where only one "
+            "file changes, and a relative one lies in the Hermes home.",
+        ),
+    ]  # fmt: skip
+
+
+def _timeout_option(default_s: float) -> click.Option:
+    return click.Option(
+        ["--timeout", "timeout_s"], metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=default_s,
+        show_default=True, envvar="CANON_OPS_TIMEOUT", help="How long to wait for the network.",
+    )  # fmt: skip
+
+
+def _digests(
+    _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> tuple[tuple[Path | None, str], ...]:
+    """``[FILE=]SHA256``, parted at the last ``=``; a digest is 64 hexadecimal digits."""
+    parted = [text.rpartition("=") for text in texts]
+    for _, _, digest in parted:
+        if not _SHA256.fullmatch(digest):
+            raise UsageError(f"{digest!r} is not a SHA-256 (64 hexadecimal digits).", fix="sha256sum FILE")
+    return tuple((Path(file) if file else None, digest.lower()) for file, _, digest in parted)
+
+
+def _taken(values: dict[str, Any], options: type) -> dict[str, Any]:
+    """Move the values that belong to ``options`` out of ``values``."""
+    return {field.name: values.pop(field.name) for field in dataclasses.fields(options)}
 
 
 def _switch(name: str, variable: str, text: str) -> click.Option:

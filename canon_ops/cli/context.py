@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from canon_ops.cli.terminal import Canvas
     from canon_ops.hermes.homes import HermesHome
 
-__all__ = ["CommonOptions", "Context", "Program", "Session"]
+__all__ = ["CommonOptions", "Context", "Program", "Session", "WriteOptions"]
 
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # the words that click takes for a switch
 
@@ -45,6 +45,21 @@ class CommonOptions:
     quiet: bool = False
     verbose: bool = False
     color: ColourChoice = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """The options that every writing command takes besides. Source: command-line contract, section 3; decisions L4.
+
+    Attributes:
+        dry_run: say what would change, and change nothing.
+        diff: show the change line by line.
+        if_unchanged: (file, SHA-256) of what the caller last saw; the file is None when the only changed one is meant.
+    """
+
+    dry_run: bool = False
+    diff: bool = False
+    if_unchanged: tuple[tuple[Path | None, str], ...] = ()
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from enum import Enum
 
 from canon_ops.errors import ExitCode
 
-__all__ = ["Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Result", "Table"]
+__all__ = ["Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Raw", "Result", "Table"]
 
 
 class Mark(Enum):
@@ -71,7 +71,14 @@ class Diff:
     text: str
 
 
-Block = Line | Fields | Table | Item | Diff
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A text that is the answer itself, line ends and all: ``$(canon-ops config get …)`` receives it unchanged."""
+
+    text: str
+
+
+Block = Line | Fields | Table | Item | Diff | Raw
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Table
+from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Raw, Table
 
 __all__ = ["render"]
 
@@ -27,7 +27,7 @@ def _lines(block: Block) -> Iterator[str]:
             yield from (_record(*row) for row in rows)
         case Item(mark, name, text, fix):
             yield _record(mark.value, name, text, fix or "")
-        case Diff(text):
+        case Diff(text) | Raw(text):
             yield text if not text or text.endswith("\n") else text + "\n"
         case _:
             assert_never(block)

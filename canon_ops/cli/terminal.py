@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Table
+from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Raw, Table
 
 __all__ = ["Canvas", "mark_of", "paint", "render", "visible"]
 
@@ -80,6 +80,8 @@ def _lines(block: Block, canvas: Canvas, name_width: int) -> Iterator[str]:
             for line in text.splitlines():
                 code = next((code for start, code in _DIFF_COLOURS if line.startswith(start)), "")
                 yield paint(visible(line), code, colour=canvas.colour and bool(code))
+        case Raw(text):
+            yield visible(text.removesuffix("\n"))
         case _:
             assert_never(block)
 

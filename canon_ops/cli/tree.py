@@ -33,7 +33,18 @@ class Entry(NamedTuple):
 ROOT = Entry(
     "canon-ops",
     "Install, set up, diagnose and repair the Canon platform of a Hermes Agent host.",
-    children=(Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),),
+    children=(
+        Entry(
+            "schema",
+            "Describe the JSON documents of the other commands.",
+            section="Look",
+            children=(
+                Entry("list", "List the JSON documents that commands answer with.", "schema:list_command"),
+                Entry("show", "Print the JSON Schema of one document.", "schema:show_command"),
+            ),
+        ),
+        Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),
+    ),
 )
 
 

@@ -1,0 +1,176 @@
+"""Every command on every kind of stream: what goes where, and with which exit code. The real script, real descriptors.
+
+A new command joins COMMANDS with the arguments that make it answer in an empty home; one that is missing is a failing
+test, because the table is compared with the command tree.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from canon_ops.cli.commands.schema import loaded_commands
+from canon_ops.cli.schemas import document_schema
+from canon_ops.cli.tree import leaves
+from tests.support.terminal import Screen
+
+SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
+
+# Words of the command -> its arguments in an empty home, and its exit code there.
+COMMANDS: dict[str, tuple[list[str], int]] = {
+    "schema list": ([], 0),
+    "schema show": (["version"], 0),
+    "version": ([], 0),
+}
+SCHEMAS = {
+    " ".join(command.words): document_schema(command.words, command.data, command.schema_version)
+    for command in loaded_commands()
+}
+
+every_command = pytest.mark.parametrize("name", sorted(COMMANDS))
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A clean process environment with an empty home."""
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return {**kept, "HOME": str(home), "TERM": "xterm-256color", "COLUMNS": "80", "PYTHONWARNINGS": "error"}
+
+
+def call(name: str, *options: str, environ: dict[str, str], **streams: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command of the table with further options; stdout and stderr are pipes unless said otherwise."""
+    settings: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    words = [SCRIPT, *name.split(), *COMMANDS[name][0], *options]
+    return subprocess.run(words, env=environ, text=True, check=False, timeout=60, **{**settings, **streams})
+
+
+def checked_document(name: str, text: str) -> dict[str, Any]:
+    """The one document on stdout, validated against the command's own schema."""
+    document: dict[str, Any] = json.loads(text)
+    jsonschema.validate(document, SCHEMAS[name])
+    return document
+
+
+def test_the_table_holds_every_command() -> None:
+    """Nothing can be added to the tree without joining these tests."""
+    assert {" ".join(words) for words, _ in leaves()} == set(COMMANDS)
+
+
+@every_command
+def test_a_terminal_gets_text_for_people(name: str, environ: dict[str, str]) -> None:
+    """The promised exit code, some text, and no JSON."""
+    words = [SCRIPT, *name.split(), *COMMANDS[name][0]]
+
+    with Screen(words, environ, rows=60) as screen:
+        code = screen.finish()
+        text = screen.text
+
+    assert code == COMMANDS[name][1]
+    assert text
+    assert '"schema": "canon-ops' not in text
+
+
+@every_command
+def test_a_pipe_gets_records_without_colour(name: str, environ: dict[str, str]) -> None:
+    """No escape sequence reaches either stream, and a failure says so on stderr."""
+    done = call(name, environ=environ)
+
+    assert done.returncode == COMMANDS[name][1]
+    assert "\x1b" not in done.stdout + done.stderr
+    assert bool(done.stdout) or bool(done.stderr)
+
+
+@every_command
+def test_json_is_one_valid_document_and_stdout_holds_nothing_else(name: str, environ: dict[str, str]) -> None:
+    """The document agrees with its schema and carries the exit code of the process."""
+    done = call(name, "--json", environ=environ)
+
+    document = checked_document(name, done.stdout)
+    assert (document["exit_code"], done.returncode) == (COMMANDS[name][1], COMMANDS[name][1])
+    assert document["ok"] is (done.returncode == 0)
+
+
+@every_command
+def test_json_answers_a_wrong_call_too(name: str, environ: dict[str, str]) -> None:
+    """A usage error is the same document with exit 2, and stderr is silent."""
+    done = call(name, "--json", "--no-such-option", environ=environ)
+
+    document = checked_document(name, done.stdout)
+    assert (done.returncode, document["exit_code"], done.stderr) == (2, 2, "")
+    assert [error["code"] for error in document["errors"]] == ["usage"]
+
+
+@every_command
+def test_nothing_asks_without_a_terminal(name: str, environ: dict[str, str]) -> None:
+    """With stdin closed, at the null device, or under --no-input, the command ends by itself with the same code."""
+    null = call(name, environ=environ)
+    told = call(name, "--no-input", environ=environ)
+    closed = call(name, environ=environ, stdin=None, preexec_fn=lambda: os.close(0))
+
+    assert [done.returncode for done in (null, told, closed)] == [COMMANDS[name][1]] * 3
+    assert null.stdout == told.stdout == closed.stdout
+
+
+@every_command
+def test_a_closed_stdout_is_said_on_stderr(name: str, environ: dict[str, str]) -> None:
+    """The answer is lost: exit 3 with a sentence, never a traceback, unless there was nothing to say on stdout."""
+    open_answer = call(name, environ=environ)
+
+    done = call(name, environ=environ, stdout=None, preexec_fn=lambda: os.close(1))
+
+    assert "Traceback" not in done.stderr
+    if open_answer.stdout:
+        assert done.returncode == 3
+        assert "The answer could not be written to stdout: Bad file descriptor." in done.stderr
+    else:
+        assert done.returncode == COMMANDS[name][1]
+
+
+@every_command
+def test_a_reader_that_went_away_is_no_failure(name: str, environ: dict[str, str]) -> None:
+    """``| head -0``: quiet, and the command's own exit code."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = call(name, environ=environ, stdout=writing)
+    finally:
+        os.close(writing)
+
+    assert done.returncode == COMMANDS[name][1]
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_behind_stdout_is_a_failure(environ: dict[str, str]) -> None:
+    """The answer did not arrive, so the exit code says so."""
+    with Path("/dev/full").open("w") as full:
+        done = call("version", environ=environ, stdout=full)
+
+    assert (done.returncode, done.stderr) == (
+        3,
+        "Error: The answer could not be written to stdout: No space left on device.\n",
+    )
+
+
+def test_colour_is_decided_for_each_stream(environ: dict[str, str]) -> None:
+    """stderr on a terminal is painted while stdout in a pipe is not, and the option beats the variable."""
+    command = f"{SCRIPT} versio; {SCRIPT} version | cat; {SCRIPT} version --color always | cat -v"
+
+    with Screen(["/bin/sh", "-c", command], environ) as screen:
+        code = screen.finish()
+        raw = screen.raw.decode()
+
+    assert code == 0
+    assert "\x1b[31mError:\x1b[0m No such command" in raw
+    assert "\ncanon-ops\t" in raw.replace("\r", "")
+    assert "^[[" not in raw  # records are never painted, whatever the option says

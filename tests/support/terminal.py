@@ -1,0 +1,88 @@
+"""A program on a real pseudo-terminal, and the screen as a person would see it.
+
+Tests read prompts from the rendered screen and type only what it asks for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+import pexpect
+import pyte
+
+__all__ = ["Screen"]
+
+ENTER, DOWN, UP, CTRL_C, CTRL_D = "\r", "\x1b[B", "\x1b[A", "\x03", "\x04"
+
+
+class Screen:
+    """One program on a terminal of ``columns`` x ``rows``.
+
+    As a context manager it ends the program on the way out, when it still runs.
+    """
+
+    def __init__(
+        self, command: Sequence[str], environ: Mapping[str, str], *, columns: int = 80, rows: int = 40
+    ) -> None:
+        self._screen = pyte.HistoryScreen(columns, rows, history=1000)
+        self._stream = pyte.ByteStream(self._screen)
+        self._child = pexpect.spawn(
+            command[0], list(command[1:]), env=dict(environ), dimensions=(rows, columns), timeout=5, echo=False
+        )
+        self.raw = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.close(force=True)
+
+    @property
+    def text(self) -> str:
+        """Everything on the screen, with what scrolled off, trailing blanks removed."""
+        gone = ["".join(line[x].data for x in range(self._screen.columns)) for line in self._screen.history.top]
+        return "\n".join(line.rstrip() for line in [*gone, *self._screen.display]).strip("\n")
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        self._child.send(keys)
+
+    def wait_for(self, seen: str | Callable[[str], bool], *, timeout_s: float = 20.0) -> str:
+        """Read until the screen shows ``seen``; gives the screen's text."""
+        look = seen if callable(seen) else lambda text: seen in text
+        deadline = time.monotonic() + timeout_s
+        while not look(self.text):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not on the screen in {timeout_s:g} s: {seen}\n---\n{self.text}\n---")
+            if not self._read() and not self._child.isalive():
+                self._read()
+                if look(self.text):
+                    break
+                raise AssertionError(f"the program ended without: {seen}\n---\n{self.text}\n---")
+        return self.text
+
+    def finish(self, *, timeout_s: float = 20.0) -> int:
+        """Read to the end and give the exit code; a death by signal is 128 + its number, as in a shell."""
+        deadline = time.monotonic() + timeout_s
+        while self._read() or self._child.isalive():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"still running after {timeout_s:g} s\n---\n{self.text}\n---")
+        self._child.close()
+        status, signal = self._child.exitstatus, self._child.signalstatus
+        return status if status is not None else 128 + (signal or 0)
+
+    def _read(self) -> bool:
+        try:
+            data = self._child.read_nonblocking(65536, timeout=0.1)
+        except pexpect.TIMEOUT:
+            return False
+        except pexpect.EOF:
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return True
