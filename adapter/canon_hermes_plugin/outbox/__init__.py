@@ -1,0 +1,1 @@
+"""Durable messages: how one is cut, named, repeated and settled. Pure; read operations.py first."""

@@ -1,0 +1,494 @@
+"""One turn: events in, a new turn and the effects to carry out.
+
+The idea. The host streams drafts, calls tools, changes its mind, and says at the end how the run went. Canon must see
+one living bubble meanwhile and exactly one notifying message at the end. So nothing that the host sends during a run is
+posted: it is *staged* as the candidate for the final message and shown on the node. A tool call means that what was
+said so far was narration; it is sealed into the trail and the candidate starts anew. When the run ends well, the
+candidate becomes the final message.
+
+The phases::
+
+    OPEN --Ended--> FLUSHING --node up to date--> DELIVERING --FinalSettled--> LINGERING --0.75 s--> CLOSED
+      |                |                              |
+      |                +--nothing to deliver--------- | ----------------------------------------------^
+      |                                               +--FinalRejected--------------------------------^
+      +--Ended(failure, cancelled), not silenced------------------------------------------------------^
+
+What each event does in each phase; a dash ignores the event and returns the same turn:
+
+====================  ==========================  ===============  ==================  =============  ==============
+event                 OPEN                        FLUSHING         DELIVERING          LINGERING      CLOSED
+====================  ==========================  ===============  ==================  =============  ==============
+Staged                stage, show (no run behind  -                -                   -              -
+                      it: a final ends it)
+ToolStarted           seal, drop candidate, show  -                -                   -              -
+ToolFinished,         record, show                -                -                   -              -
+SubagentStopped
+InputAsked/Closed     publish state               -                -                   -              -
+InterruptAsked        remember                    -                -                   -              -
+Silenced              drop what waits             -                -                   -              -
+SteeringAccepted      lift silence                -                -                   -              -
+PreviewEnded          state, next write           next, or go on   -                   -              clear again
+Due                   write if its time has come  -                -                   close in time  -
+Ended                 to FLUSHING or CLOSED       -                -                   -              -
+FinalSettled          -                           -                to LINGERING        -              -
+FinalDeferred         -                           -                warn                -              -
+FinalRejected         -                           -                warn, to CLOSED     -              -
+====================  ==========================  ===============  ==================  =============  ==============
+
+Invariants, each the end of a bug that the reference has:
+
+* DeliverFinal is emitted at most once in the life of a turn, and never after a silence that was not lifted.
+* The last text is written to the node before DeliverFinal; the node is deleted only after Canon has the final message,
+  because a delete without one makes the server keep the narration as a message of its own.
+* A closing state is published at most once, by the end of the run and by nothing else: a refused approval or a question
+  that timed out leaves the turn open (D2).
+* A closed turn stays closed. All that can still happen is the end of a preview write, which clears the node again.
+
+The shell calls :func:`open_turn` once, then :func:`on_event` for everything that happens, one call after the other, and
+carries the effects out in order. Several turns and their shared node are the business of registry.py.
+
+Source: canon-adapter section 6, R8.6-R8.8; defects D2, D15, D38, D43, D57, D63, D65; Canon wire 8.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from canon_hermes_plugin.streaming import preview as previews
+from canon_hermes_plugin.streaming.preview import Frame, Preview, PreviewStep
+from canon_hermes_plugin.turn.effects import (
+    ClearNode,
+    DeliverFinal,
+    Effect,
+    Evidence,
+    PublishState,
+    RetireNode,
+    TurnClosed,
+    WakeAt,
+    Warn,
+    WritePreview,
+)
+from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_hermes_plugin.turn.events import (
+    Due,
+    Ended,
+    FinalDeferred,
+    FinalRejected,
+    FinalSettled,
+    InputAsked,
+    InputClosed,
+    InterruptAsked,
+    Kind,
+    Opening,
+    Outcome,
+    PreviewEnded,
+    Silenced,
+    Staged,
+    SteeringAccepted,
+    SubagentStopped,
+    ToolFinished,
+    ToolStarted,
+    TurnEvent,
+)
+from canon_ops.wire.activity import Activity, BlockKind
+from canon_ops.wire.ids import ConversationId, TurnId
+from canon_ops.wire.requests import TurnPhase
+from canon_ops.wire.trail import BlockObject, final_trail, live_blocks
+
+__all__ = ["Candidate", "Phase", "Step", "Turn", "on_event", "open_turn"]
+
+LINGER_MS: Final = 750  # the server looks for the final message before it salvages a deleted node, Canon wire 4.8
+
+
+class Phase(StrEnum):
+    """How far a turn has come. Source: the table above."""
+
+    OPEN = "open"  # the host's run goes on
+    FLUSHING = "flushing"  # the run is over; the node is being brought up to date, or a last write awaited
+    DELIVERING = "delivering"  # the outbox has the final message
+    LINGERING = "lingering"  # Canon has it; the node stays for a moment
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What would be the final message if the run ended now.
+
+    Attributes:
+        parts: (part id, text) in the order in which the host began them; the message joins them with newlines.
+        finalized: the host has finished the last part.
+    """
+
+    parts: tuple[tuple[str, str], ...] = ()
+    finalized: bool = False
+    reply_to: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The whole message."""
+        return "\n".join(text for _, text in self.parts)
+
+    @property
+    def is_deliverable(self) -> bool:
+        """Finished, and not blank."""
+        return self.finalized and bool(self.text.strip())
+
+    def has_part(self, part_id: str) -> bool:
+        """Whether this segment is part of the candidate."""
+        return any(part_id == known for known, _ in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run of the agent for one message.
+
+    Attributes:
+        opening: what was decided when it opened.
+        state: the last state published; None when none was.
+        doing: the state that the next node write will be followed by.
+        waiting: how many questions and approvals are waiting for a human.
+        silenced: ``no_reply`` holds.
+        interrupted: this adapter interrupted the run.
+        wake_ms: the earliest timer asked for that has not come.
+        linger_ms: when the node may be deleted; only in LINGERING.
+        ended: how the run ended; None while it is open.
+    """
+
+    opening: Opening
+    opened_ms: int
+    activity: Activity
+    phase: Phase = Phase.OPEN
+    candidate: Candidate | None = None
+    preview: Preview = field(default_factory=Preview)
+    state: TurnPhase | None = None
+    doing: TurnPhase = TurnPhase.STREAMING
+    waiting: int = 0
+    silenced: bool = False
+    interrupted: bool = False
+    wake_ms: int | None = None
+    linger_ms: int = 0
+    ended: Ended | None = None
+
+    @property
+    def id(self) -> TurnId:
+        return self.opening.turn_id
+
+    @property
+    def conversation_id(self) -> ConversationId:
+        return self.opening.conversation_id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the host's calls still belong to this turn."""
+        return self.phase is Phase.OPEN
+
+    @property
+    def is_lifecycle(self) -> bool:
+        """Whether a run of the agent stands behind it; the other kinds end with their finalised text."""
+        return self.opening.kind is Kind.LIFECYCLE
+
+    @property
+    def is_done(self) -> bool:
+        """Closed, and nothing in flight: it may be forgotten."""
+        return self.phase is Phase.CLOSED and not self.preview.in_flight
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The turn after an event, and the effects in the order in which the shell must carry them out."""
+
+    turn: Turn
+    effects: tuple[Effect, ...] = ()
+
+
+def open_turn(opening: Opening, *, now_ms: int) -> Step:
+    """Begin a turn.
+
+    Returns:
+        For a lifecycle turn the state ``thinking``, and for a quiet one the write that empties a node which a dead turn
+        may have left (a verbose one overwrites it with its first text). Other kinds say nothing yet.
+    """
+    turn = Turn(opening, now_ms, Activity(opening.turn_id))
+    if not turn.is_lifecycle:
+        return Step(turn)
+    source = opening.source_message_id
+    turn, published = _publish(turn, TurnPhase.THINKING, active_message_ids=(source,) if source else ())
+    retired = (RetireNode(turn.id, turn.conversation_id),) if opening.quiet else ()
+    return Step(turn, (*published, *retired))
+
+
+def on_event(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
+    """Apply one event.
+
+    Args:
+        now_ms: milliseconds since the epoch, never earlier than in the call before.
+
+    Returns:
+        The same turn and no effects when the event has no meaning in its phase: the host, a timer and the network may
+        all be late.
+    """
+    match turn.phase:
+        case Phase.OPEN:
+            return _while_open(turn, event, now_ms=now_ms)
+        case Phase.FLUSHING:
+            if isinstance(event, PreviewEnded) and turn.preview.in_flight:
+                ended = replace(turn, preview=previews.finished(turn.preview, delivered=event.delivered))
+                return _flush(ended, now_ms=now_ms)
+        case Phase.DELIVERING:
+            return _while_delivering(turn, event, now_ms=now_ms)
+        case Phase.LINGERING:
+            if isinstance(event, Due) and now_ms >= turn.linger_ms:
+                return _close(turn, Evidence.FINAL, clear=True)
+        case Phase.CLOSED:
+            if isinstance(event, PreviewEnded) and turn.preview.in_flight:
+                ended = replace(turn, preview=previews.finished(turn.preview, delivered=event.delivered))
+                return Step(ended, (ClearNode(turn.id, turn.conversation_id),))
+    return Step(turn)
+
+
+def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
+    match event:
+        case Staged():
+            return _stage(turn, event, now_ms=now_ms)
+        case ToolStarted():
+            return _tool_started(turn, event, now_ms=now_ms)
+        case ToolFinished():
+            activity = turn.activity.tool_finished(
+                event.name,
+                call_id=event.call_id,
+                args=event.args,
+                result=event.result,
+                status=event.status,
+                duration_ms=event.duration_ms,
+            )
+            return _show_activity(replace(turn, activity=activity), now_ms=now_ms)
+        case SubagentStopped():
+            activity = turn.activity.subagent_stopped(
+                child_session_id=event.child_session_id,
+                role=event.role,
+                summary=event.summary,
+                status=event.status,
+                duration_ms=event.duration_ms,
+            )
+            return _show_activity(replace(turn, activity=activity), now_ms=now_ms)
+        case PreviewEnded() if turn.preview.in_flight:
+            ended = replace(turn, preview=previews.finished(turn.preview, delivered=event.delivered))
+            told, published = _beat(ended, ended.doing)
+            turn, written = _carry(told, previews.due(told.preview, now_ms=now_ms))
+            return Step(turn, (*published, *written))
+        case Due():
+            awake = replace(turn, wake_ms=None)
+            return Step(*_carry(awake, previews.due(awake.preview, now_ms=now_ms)))
+        case InputAsked():
+            return Step(*_publish(replace(turn, waiting=turn.waiting + 1), TurnPhase.WAITING_INPUT))
+        case InputClosed():
+            return Step(*_beat(replace(turn, waiting=max(0, turn.waiting - 1)), TurnPhase.TOOL))
+        case InterruptAsked():
+            return Step(replace(turn, interrupted=True))
+        case Silenced():
+            return Step(replace(turn, silenced=True, preview=previews.drop(turn.preview)))
+        case SteeringAccepted():
+            return Step(replace(turn, silenced=False))
+        case Ended():
+            return _end(turn, event, now_ms=now_ms)
+    return Step(turn)
+
+
+def _while_delivering(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
+    match event:
+        case FinalSettled():
+            if not turn.is_lifecycle and turn.state is None:
+                return _close(turn, Evidence.FINAL, clear=False)  # it never showed anything
+            lingering = replace(turn, phase=Phase.LINGERING, linger_ms=now_ms + LINGER_MS)
+            return Step(lingering, (WakeAt(turn.id, lingering.linger_ms),))
+        case FinalDeferred():
+            return Step(turn, (Warn(turn.id, "final_deferred", f"The answer is not on Canon yet: {event.reason}"),))
+        case FinalRejected():
+            failed = replace(turn, ended=replace(_ending(turn), outcome=Outcome.FAILURE))
+            closed = _close(failed, Evidence.NONE, clear=True)
+            sentence = f"Canon refused the answer for good: {event.reason}"
+            return Step(closed.turn, (Warn(turn.id, "final_rejected", sentence), *closed.effects))
+    return Step(turn)
+
+
+# --- staging ---------------------------------------------------------------------------------------------------------
+
+
+def _stage(turn: Turn, event: Staged, *, now_ms: int) -> Step:
+    segment = event.stream_message_id
+    candidate = turn.candidate or Candidate()
+    is_sealed = segment is not None and turn.activity.has_segment(segment) and not candidate.has_part(segment)
+    activity = turn.activity.speech(event.text, stream_message_id=segment, finalized=event.finalized)
+    turn = replace(turn, activity=activity)
+    if is_sealed:
+        return Step(turn)  # a late edit of what a tool has sealed: the block is corrected, the answer is not touched
+    turn = replace(turn, candidate=_merged(candidate, event, turn.id))
+    if event.finalized and not turn.is_lifecycle:
+        return _end(turn, Ended(Outcome.SUCCESS), now_ms=now_ms)
+    return _show(turn, Frame(_text_of(turn), _shown_blocks(turn)), TurnPhase.STREAMING, now_ms=now_ms)
+
+
+def _merged(candidate: Candidate, event: Staged, turn_id: TurnId) -> Candidate:
+    """The candidate with this segment's text in it. Source: R6.31."""
+    last = candidate.parts[-1][0] if candidate.parts else turn_id
+    part_id = event.stream_message_id or last
+    if candidate.has_part(part_id):
+        parts = tuple((known, event.text if known == part_id else text) for known, text in candidate.parts)
+    else:
+        parts = (*candidate.parts, (part_id, event.text))
+    return Candidate(
+        parts=parts,
+        finalized=event.finalized if parts[-1][0] == part_id else candidate.finalized,
+        reply_to=candidate.reply_to or event.reply_to,
+        metadata={**candidate.metadata, **event.metadata},
+        options={**candidate.options, **event.options},
+    )
+
+
+def _tool_started(turn: Turn, event: ToolStarted, *, now_ms: int) -> Step:
+    activity = turn.activity if event.delegated else turn.activity.seal_speech()
+    activity = activity.tool_started(event.name, call_id=event.call_id, args=event.args)
+    candidate = turn.candidate if event.delegated else None
+    return _show_activity(replace(turn, activity=activity, candidate=candidate), now_ms=now_ms)
+
+
+# --- showing ---------------------------------------------------------------------------------------------------------
+
+
+def _show(turn: Turn, frame: Frame, state: TurnPhase, *, now_ms: int) -> Step:
+    """Bring the frame to the node and the state to Canon, the state after the write that shows it."""
+    turn = replace(turn, doing=state)
+    if turn.opening.quiet or turn.silenced:
+        return Step(*_beat(turn, state))
+    step = previews.offer(turn.preview, frame, now_ms=now_ms)
+    turn, written = _carry(turn, step)
+    if not step.preview.is_idle:
+        return Step(turn, written)
+    told, published = _beat(turn, state)  # nothing has changed on the node, but the agent is alive
+    return Step(told, (*written, *published))
+
+
+def _show_activity(turn: Turn, *, now_ms: int) -> Step:
+    if turn.opening.quiet or turn.silenced:
+        return Step(turn)
+    return _show(turn, Frame(None, _shown_blocks(turn)), TurnPhase.TOOL, now_ms=now_ms)
+
+
+def _shown_blocks(turn: Turn) -> tuple[BlockObject, ...]:
+    """The live blocks, or none while there is only speech, which the text field already says."""
+    if all(block.kind is BlockKind.TEXT for block in turn.activity.blocks):
+        return ()
+    return live_blocks(turn.activity)
+
+
+def _text_of(turn: Turn) -> str:
+    return turn.candidate.text if turn.candidate else ""
+
+
+def _carry(turn: Turn, step: PreviewStep) -> tuple[Turn, tuple[Effect, ...]]:
+    """Turn a preview step into effects; the same timer is not asked for twice."""
+    turn = replace(turn, preview=step.preview)
+    if step.write is not None:
+        return turn, (WritePreview(turn.id, turn.conversation_id, step.write.text, step.write.blocks),)
+    if step.wake_ms is not None and step.wake_ms != turn.wake_ms:
+        return replace(turn, wake_ms=step.wake_ms), (WakeAt(turn.id, step.wake_ms),)
+    return turn, ()
+
+
+def _beat(turn: Turn, state: TurnPhase) -> tuple[Turn, tuple[Effect, ...]]:
+    """Publish an open state, unless a human is being waited for: that is what people should see then."""
+    return (turn, ()) if turn.waiting or turn.opening.kind is Kind.OWN else _publish(turn, state)
+
+
+def _publish(
+    turn: Turn, state: TurnPhase, *, active_message_ids: tuple[str, ...] = ()
+) -> tuple[Turn, tuple[Effect, ...]]:
+    effect = PublishState(turn.id, turn.conversation_id, state, turn.opened_ms, active_message_ids)
+    return replace(turn, state=state), (effect,)
+
+
+# --- ending ----------------------------------------------------------------------------------------------------------
+
+
+def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
+    """The run is over: deliver the answer, or take it back."""
+    outcome = event.outcome
+    if event.handed_over and turn.interrupted:
+        outcome = Outcome.CANCELLED
+    turn = replace(turn, ended=replace(event, outcome=outcome), activity=turn.activity.finished())
+    told: tuple[Effect, ...] = ()
+    if event.handed_over:
+        turn, told = _publish(turn, _closing_state(outcome))  # now, before the successor says that it thinks
+    if outcome is Outcome.SUCCESS or turn.silenced:
+        step = _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
+    else:
+        step = _close(turn, Evidence.NONE, clear=True)
+    return Step(step.turn, (*told, *step.effects))
+
+
+def _flush(turn: Turn, *, now_ms: int) -> Step:
+    """Bring the node up to date, wait for a write in flight, then settle what the run has left."""
+    candidate = turn.candidate
+    delivers = candidate is not None and candidate.is_deliverable and not turn.silenced
+    if not delivers or not turn.is_lifecycle:
+        turn = replace(turn, preview=previews.drop(turn.preview))
+    step = previews.drain(turn.preview, now_ms=now_ms)
+    turn, written = _carry(turn, step)
+    if not turn.preview.is_idle:
+        return Step(turn, written)
+    if turn.silenced:
+        closed = _close(turn, Evidence.SILENCE, clear=True)
+        return Step(closed.turn, (RetireNode(turn.id, turn.conversation_id), *closed.effects))
+    if candidate is not None and delivers:
+        return Step(replace(turn, phase=Phase.DELIVERING), (DeliverFinal(_final(turn, candidate)),))
+    closed = _close(turn, Evidence.NONE, clear=True)
+    return Step(closed.turn, (*_unfinished(turn), *closed.effects))
+
+
+def _final(turn: Turn, candidate: Candidate) -> FinalMessage:
+    has_trail = turn.is_lifecycle and not turn.opening.quiet
+    return FinalMessage(
+        turn_id=turn.id,
+        conversation_id=turn.conversation_id,
+        text=candidate.text,
+        reply_to=candidate.reply_to,
+        metadata=candidate.metadata,
+        options=candidate.options,
+        authority=turn.opening.authority,
+        trail=final_trail(turn.activity) if has_trail else (),
+        semantics=turn.opening.semantics,
+        names_turn=turn.opening.kind is not Kind.OWN,
+    )
+
+
+def _unfinished(turn: Turn) -> tuple[Effect, ...]:
+    """A run that ended well with text that the host never finished deserves a word: that text is not delivered."""
+    if not _text_of(turn).strip():
+        return ()
+    return (Warn(turn.id, "answer_not_finalised", "The run ended well, but its last text was never finished."),)
+
+
+def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
+    ended = _ending(turn)
+    cleared: tuple[Effect, ...] = (ClearNode(turn.id, turn.conversation_id),) if clear else ()
+    published: tuple[Effect, ...] = ()
+    if not ended.handed_over and turn.state is not None:
+        turn, published = _publish(turn, _closing_state(ended.outcome))
+    turn = replace(turn, phase=Phase.CLOSED, candidate=None, preview=previews.drop(turn.preview))
+    closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence)
+    return Step(turn, (*cleared, *published, closed))
+
+
+def _closing_state(outcome: Outcome) -> TurnPhase:
+    """A failed run is not ``completed`` (D15); the wire's only other closing word is ``interrupted``."""
+    return TurnPhase.COMPLETED if outcome is Outcome.SUCCESS else TurnPhase.INTERRUPTED
+
+
+def _ending(turn: Turn) -> Ended:
+    return turn.ended or Ended(Outcome.CANCELLED)
