@@ -1,0 +1,205 @@
+"""One request, one answer, over httpx; the only module that knows httpx's names.
+
+What httpx raises is translated here, once, into :class:`~canon_ops.client.errors.TransportFailure`. Redirects are never
+followed and nothing is repeated. httpx is imported, and its certificates are read, when the first request is made, in a
+worker thread: starting up must stay cheap, and the host's loop must not stand still.
+
+Source: Canon wire 2.1, 2.2; canon-adapter Appendix A.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from canon_ops.client.errors import MalformedAnswer, TransportFailure
+from canon_ops.errors import CredentialError
+from canon_ops.settings.secret import Secret
+from canon_ops.wire.retry import TransportKind
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Answer", "HttpClient", "UnusableKey", "bearer", "read_answer", "secret_header", "translated"]
+
+MAX_ANSWER_BYTES = 32 * 1024 * 1024  # three of the largest files Canon takes; only a broken peer sends more
+
+_KINDS = {
+    "ConnectTimeout": TransportKind.CONNECT_TIMEOUT,
+    "ReadTimeout": TransportKind.READ_TIMEOUT,
+    "WriteTimeout": TransportKind.WRITE_TIMEOUT,
+    "PoolTimeout": TransportKind.POOL_TIMEOUT,
+    "ConnectError": TransportKind.REFUSED,
+    "ReadError": TransportKind.READ_ERROR,
+    "WriteError": TransportKind.WRITE_ERROR,
+    "CloseError": TransportKind.CLOSE_ERROR,
+    "RemoteProtocolError": TransportKind.PROTOCOL,
+}
+
+# A proxy from the environment is for the world outside; it can never reach this machine's own loopback.
+_LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer. Header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = field(repr=False)
+
+
+class UnusableKey(CredentialError):
+    """The key cannot even be put into a request."""
+
+    code = "key_unusable"
+
+
+def bearer(api_key: Secret) -> dict[str, str]:
+    """The header that carries the key; raises :class:`UnusableKey`."""
+    return secret_header("Authorization", api_key, prefix="Bearer ", what="Canon API key")
+
+
+def secret_header(name: str, secret: Secret, *, prefix: str = "", what: str) -> dict[str, str]:
+    """A header that carries ``secret``.
+
+    Raises:
+        UnusableKey: it holds characters that no HTTP header may hold. Found here, because the library's own error
+            would quote it.
+    """
+    text = secret.reveal()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise UnusableKey(
+            f"The {what} is empty or holds spaces, line breaks or other characters that it cannot have.",
+            fix="canon-ops setup canon",
+        )
+    return {name: prefix + text}
+
+
+class HttpClient:
+    """A pool of connections; close it with :meth:`aclose`.
+
+    Args:
+        timeout_s: for connecting, each read, each write, and the wait for a free connection.
+        endless_reads: set no limit on reads.
+        transport: an httpx transport instead of the network.
+    """
+
+    def __init__(
+        self, *, timeout_s: float, endless_reads: bool = False, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self._timeout_s = timeout_s
+        self._endless_reads = endless_reads
+        self._transport = transport
+        self._client: httpx.AsyncClient | None = None
+        self._opening = asyncio.Lock()
+        self._closed = False
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        name: str,
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
+        """Make one request and read its whole answer, whatever the status.
+
+        Args:
+            name: what the request is called in errors.
+            timeout_s: instead of the client's own, for this request.
+
+        Raises:
+            TransportFailure: no whole answer came.
+            MalformedAnswer: the answer is over the size limit or its compression is broken.
+        """
+        response = await self.open(
+            method, url, name=name, headers=headers, params=params, content=content, timeout_s=timeout_s
+        )
+        try:
+            return await read_answer(response, name=name)
+        finally:
+            await response.aclose()
+
+    async def open(
+        self,
+        method: str,
+        url: str,
+        *,
+        name: str,
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        timeout_s: float | None = None,
+    ) -> httpx.Response:
+        """Make one request and hand its answer over unread; the caller closes it."""
+        client = await self._open_client()
+        import httpx
+
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        with translated(name):
+            request = client.build_request(
+                method,
+                url,
+                headers={key.encode(): value.encode() for key, value in headers.items()},
+                params=params,
+                content=content,
+                timeout=httpx.Timeout(limit_s, read=None if self._endless_reads else limit_s),
+            )
+            return await client.send(request, stream=True)
+
+    async def aclose(self) -> None:
+        """Close every connection; requests after it are refused."""
+        self._closed = True
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _open_client(self) -> httpx.AsyncClient:
+        async with self._opening:
+            if self._closed:
+                raise RuntimeError("this client is closed")
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._build)
+            return self._client
+
+    def _build(self) -> httpx.AsyncClient:
+        import httpx
+
+        direct = dict.fromkeys(_LOOPBACK) if self._transport is None else None
+        return httpx.AsyncClient(transport=self._transport, follow_redirects=False, mounts=direct)
+
+
+async def read_answer(response: httpx.Response, *, name: str, max_bytes: int = MAX_ANSWER_BYTES) -> Answer:
+    """The whole of an open answer; see :meth:`HttpClient.request` for the errors."""
+    body = bytearray()
+    with translated(name):
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > max_bytes:
+                raise MalformedAnswer(name, f"is larger than {max_bytes:,} bytes")
+    lower_case = {key.lower(): value for key, value in response.headers.items()}
+    return Answer(response.status_code, lower_case, bytes(body))
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Turn what httpx raises inside the block into our own errors; ``name`` is what the request is called in them."""
+    import httpx
+
+    try:
+        yield
+    except httpx.DecodingError as exc:
+        raise MalformedAnswer(name, "is compressed in a way that cannot be undone") from exc
+    except (httpx.RequestError, httpx.InvalidURL) as exc:
+        kinds = (_KINDS[cls.__name__] for cls in type(exc).__mro__ if cls.__name__ in _KINDS)
+        kind = next(kinds, TransportKind.OTHER)
+        # Only a failed connect is quoted: its words (no such host, a certificate) help, and it has seen no header.
+        detail = " ".join(str(exc).split())[:200] if kind is TransportKind.REFUSED else ""
+        raise TransportFailure(kind, request=name, detail=detail) from exc
