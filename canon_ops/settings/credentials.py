@@ -178,12 +178,12 @@ def _from_profile(surroundings: Surroundings, blank_key: Setting | None) -> Reso
     def stored(name: str, value: str | Secret, shadows: tuple[Found, ...] = ()) -> Setting:
         return Setting(name, value, Origin(source, f"{profile.name}.{name}", surroundings.agents_file), shadows)
 
+    only = Setting(_PROFILE_VARIABLE, profile.name, Origin(source, profile.name, surroundings.agents_file))
     key_name = "apiKey" if profile.api_key else "apiKeyRef"
-    key_value = profile.api_key or (
-        f"{profile.api_key_ref.service}/{profile.api_key_ref.account}" if profile.api_key_ref else ""
-    )
+    reference = profile.api_key_ref
+    key_value = profile.api_key or (f"{reference.service}/{reference.account}" if reference else "")
     shown: dict[str, Setting] = {
-        "profile": choice if choice and choice.value else stored("", profile.name),
+        "profile": choice if choice and choice.value else only,
         "api_key": stored(key_name, key_value, blank_key.shadows if blank_key else ()),
         "agent_id": stored("agentId", profile.agent_id or ""),
         "agent_name": stored("agentName", profile.agent_name or ""),

@@ -1,9 +1,13 @@
 """Read a ``.env`` exactly as the gateway does: same lines, same values, same winner.
 
-The gateway hands the file to python-dotenv 1.2 and lets it override the process environment; before that it drops a
-byte-order mark and NUL bytes, and afterwards it drops non-ASCII characters from credentials. We follow the same
-grammar here, because the settings stay free of third-party code and need what python-dotenv does not tell: where an
-entry stands, and which later one overrides it. The tests hold this reader against python-dotenv itself.
+The gateway hands the file to python-dotenv 1.2 and lets it override the process environment; before that it drops NUL
+bytes and converts UTF-16, and afterwards it drops non-ASCII characters from credentials. A UTF-8 byte-order mark stays
+and becomes part of the first name, so that this first line sets nothing (Hermes removes the mark only when it happens
+to rewrite the file for another reason, such as a missing newline at the end).
+
+We follow the same grammar here, because the settings stay free of third-party code and need what python-dotenv does
+not tell: where an entry stands, and which later one overrides it. The tests hold this reader against python-dotenv and
+against the host.
 
 Call :func:`read_dotenv` for the entries of a file, :func:`lay_over` for the environment that the gateway ends up with.
 
@@ -109,7 +113,7 @@ def read_dotenv(data: bytes, *, file: str = ".env") -> tuple[DotenvEntry, ...]:
 
 
 def decode_dotenv(data: bytes, *, file: str = ".env") -> str:
-    """The text that the gateway parses: UTF-8 (else Latin-1) or UTF-16 with a mark; marks and NULs are dropped.
+    """The text that the gateway parses: UTF-16 where a mark says so, else UTF-8, else Latin-1; NULs are dropped.
 
     Raises:
         UnreadableDotenv: UTF-32, which Hermes leaves alone and then misreads.
@@ -120,7 +124,7 @@ def decode_dotenv(data: bytes, *, file: str = ".env") -> str:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             text = data.decode("utf-16")
         else:
-            text = data.decode("utf-8-sig")
+            text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\x00", "")

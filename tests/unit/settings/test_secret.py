@@ -1,0 +1,58 @@
+"""Secrets that stay secret."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from canon_ops.settings.secret import Secret, redact
+
+KEY = "agk_live_0123456789a1b2"
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"), [(KEY, "…a1b2"), ("short", "[secret]"), ("x" * 15, "[secret]"), ("", "[empty]")]
+)
+def test_a_secret_shows_four_characters_at_most(value: str, hint: str) -> None:
+    """Every way to print a secret gives its hint; a short one gives nothing of itself."""
+    secret = Secret(value)
+
+    assert [str(secret), f"{secret}", secret.hint()] == [hint] * 3
+    assert repr(secret) == f"Secret({hint})"
+    assert f"{secret:>12}" == f"{hint:>12}"
+    assert "%s" % secret == hint  # noqa: UP031  # the old spelling prints as well
+    assert secret.reveal() == value
+
+
+def test_a_secret_compares_by_value() -> None:
+    """Two secrets with the same text are one in sets; a secret never equals its text."""
+    assert {Secret(KEY), Secret(KEY)} == {Secret(KEY)}
+    assert Secret(KEY) != Secret("x")
+    assert Secret(KEY) != KEY
+    assert bool(Secret(KEY)) is True
+    assert bool(Secret("")) is False
+
+
+@pytest.mark.parametrize("leak", [pickle.dumps, json.dumps, copy.deepcopy])
+def test_a_secret_refuses_to_be_serialised(leak: object) -> None:
+    """Neither pickle nor JSON takes a secret along."""
+    assert callable(leak)
+    with pytest.raises(TypeError):
+        leak(Secret(KEY))
+
+
+def test_redaction_erases_what_it_knows_and_what_looks_like_a_key() -> None:
+    """Known secrets, keys by their shape, and bearer tokens disappear; the sentence around them stays."""
+    text = f"key {KEY} pw hunter2secret, agk_live_unknown99 Bearer abc.def-ghi/jkl bgr_k1_abcdef end"
+
+    assert redact(text, [Secret(KEY), "hunter2secret", ""]) == (
+        "key …a1b2 pw [secret], [secret] Bearer [secret] [secret] end"
+    )
+
+
+def test_a_secret_inside_a_longer_one_leaves_nothing_behind() -> None:
+    """The longest secret goes first."""
+    assert redact("x-abcdef-y", ["abcdef", "x-abcdef-y"]) == "[secret]"
