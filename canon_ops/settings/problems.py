@@ -10,7 +10,7 @@ the Hermes host expects that from a platform whose settings do not hold.
     CredentialError  NotConfigured  EnvironmentMissing  UnknownProfile  ForeignProfile  UnboundProfile  AmbiguousProfile
     RefusedError     DamagedFile  UnreadableDotenv
                      PendingProblem: PendingTokenMissing  PendingUnbound  PendingPhoneDiffers  PendingAgentDiffers
-                     PendingForeign  PendingKeyDiffers  AgentDiffers  AcknowledgementOrphaned  IncompleteApproval
+                     PendingForeign  PendingKeyDiffers  AgentDiffers  AcknowledgementOrphaned
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ __all__ = [
     "EnvironmentMissing",
     "ForeignDatabase",
     "ForeignProfile",
-    "IncompleteApproval",
     "MissingEndpoint",
     "NotConfigured",
     "PendingAgentDiffers",
@@ -356,18 +355,6 @@ class AgentDiffers(PendingProblem):
             f"Agent {wanted} was asked for, but the approval is for agent {got}; its key was not saved",
             fix=f"ask the owner to approve {wanted}, or register as a new agent under another --canon-profile "
             f"(the request of {profile} stays pending)",
-        )
-
-
-class IncompleteApproval(PendingProblem):
-    """An approval without key, agent id or name; nothing of it is kept."""
-
-    code = "approval_incomplete"
-
-    def __init__(self, profile: str, missing: Sequence[str]) -> None:
-        super().__init__(
-            f"The approval for {profile} came without {', '.join(missing)}; nothing was saved",
-            fix="run the command again; when it repeats, report it to Canon",
         )
 
 

@@ -32,7 +32,7 @@ def profile_entry(**changes: object) -> dict[str, object]:
 
 
 def pending_entry(**changes: object) -> dict[str, object]:
-    """A pending registration of the profile ``ops`` that has sent nothing yet; a change to None leaves the field out."""
+    """The pending registration of the profile ``ops``, nothing sent yet; a change to None leaves the field out."""
     entry: dict[str, object] = {
         "profile": "ops",
         "clientType": "hermes",
