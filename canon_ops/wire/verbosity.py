@@ -9,15 +9,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ConversationKind", "Verbosity", "conversation_kind", "parse_verbosity", "resolve_verbosity"]
+from canon_ops.settings.options import TurnVerbosity
 
-
-class Verbosity(StrEnum):
-    """What an operator may configure; ``auto`` leaves it to the kind of conversation."""
-
-    VERBOSE = "verbose"
-    QUIET = "quiet"
-    AUTO = "auto"
+__all__ = ["ConversationKind", "conversation_kind", "parse_verbosity", "resolve_verbosity"]
 
 
 class ConversationKind(StrEnum):
@@ -28,25 +22,26 @@ class ConversationKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-def parse_verbosity(value: object) -> Verbosity | None:
-    """Read a configured value; None when it is none of the three."""
-    word = value.strip().lower() if isinstance(value, str) else ""
-    return Verbosity(word) if word in set(Verbosity) else None
+_KINDS = {"direct": ConversationKind.DIRECT, "dm": ConversationKind.DIRECT, "group": ConversationKind.GROUP}
+_SETTINGS = {setting.value: setting for setting in TurnVerbosity}
+
+
+def parse_verbosity(value: object) -> TurnVerbosity | None:
+    """Read a configured value; None when it is none of the three words."""
+    return _SETTINGS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 def conversation_kind(value: object) -> ConversationKind:
     """Read a conversation's type as the wire writes it; ``dm`` is a direct chat."""
     word = value.strip().lower() if isinstance(value, str) else ""
-    return {"direct": ConversationKind.DIRECT, "dm": ConversationKind.DIRECT, "group": ConversationKind.GROUP}.get(
-        word, ConversationKind.UNKNOWN
-    )
+    return _KINDS.get(word, ConversationKind.UNKNOWN)
 
 
-def resolve_verbosity(configured: Verbosity | None, kind: ConversationKind) -> Verbosity:
+def resolve_verbosity(configured: TurnVerbosity | None, kind: ConversationKind) -> TurnVerbosity:
     """VERBOSE or QUIET for one turn: an explicit setting wins, a group is quiet, everything else verbose.
 
     Ask once, when the turn opens: a turn does not change its manner while it runs.
     """
-    if configured in (Verbosity.VERBOSE, Verbosity.QUIET):
+    if configured in (TurnVerbosity.VERBOSE, TurnVerbosity.QUIET):
         return configured
-    return Verbosity.QUIET if kind is ConversationKind.GROUP else Verbosity.VERBOSE
+    return TurnVerbosity.QUIET if kind is ConversationKind.GROUP else TurnVerbosity.VERBOSE

@@ -63,6 +63,7 @@ class Preview:
         blocks: the last blocks written, None before the first.
         waiting: the newest frame that has not been written.
         in_flight: a write has been handed out and has not ended.
+        started_ms: when the last write was handed out.
         free_ms: no text is written before this time.
         activity_free_ms: no change of blocks alone is written before this time.
         dropped: the last write failed; the host's results say so as ``previewDropped``.
@@ -72,6 +73,7 @@ class Preview:
     blocks: tuple[BlockObject, ...] | None = None
     waiting: Frame | None = None
     in_flight: bool = False
+    started_ms: int = 0
     free_ms: int = 0
     activity_free_ms: int = 0
     dropped: bool = False
@@ -105,7 +107,7 @@ def due(preview: Preview, *, now_ms: int) -> PreviewStep:
     if frame is None or preview.in_flight:
         return PreviewStep(preview)
     free_ms = preview.free_ms if frame.text is not None else max(preview.free_ms, preview.activity_free_ms)
-    if now_ms < free_ms:
+    if preview.started_ms <= now_ms < free_ms:  # a clock that was set back must not hold the preview for hours
         return PreviewStep(preview, wake_ms=free_ms)
     return _write(preview, frame, now_ms=now_ms)
 
@@ -145,6 +147,7 @@ def _write(preview: Preview, frame: Frame, *, now_ms: int) -> PreviewStep:
         text=preview.text if frame.text is None else frame.text,
         blocks=frame.blocks,
         in_flight=True,
+        started_ms=now_ms,
         free_ms=now_ms + pause_ms,
         activity_free_ms=preview.activity_free_ms if text is not None else now_ms + ACTIVITY_PAUSE_MS,
     )

@@ -243,8 +243,8 @@ def on_event(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
         case Phase.DELIVERING:
             return _while_delivering(turn, event, now_ms=now_ms)
         case Phase.LINGERING:
-            if isinstance(event, Due) and now_ms >= turn.linger_ms:
-                return _close(turn, Evidence.FINAL, clear=True)
+            if isinstance(event, Due):
+                return _linger(turn, now_ms=now_ms)
         case Phase.CLOSED:
             if isinstance(event, PreviewEnded) and turn.preview.in_flight:
                 ended = replace(turn, preview=previews.finished(turn.preview, delivered=event.delivered))
@@ -315,6 +315,13 @@ def _while_delivering(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             sentence = f"Canon refused the answer for good: {event.reason}"
             return Step(closed.turn, (Warn(turn.id, "final_rejected", sentence), *closed.effects))
     return Step(turn)
+
+
+def _linger(turn: Turn, *, now_ms: int) -> Step:
+    remaining_ms = turn.linger_ms - now_ms
+    if 0 < remaining_ms <= LINGER_MS:  # more than that: the clock was set back, and the moment has passed
+        return Step(turn, (WakeAt(turn.id, turn.linger_ms),))
+    return _close(turn, Evidence.FINAL, clear=True)
 
 
 # --- staging ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,288 @@
+"""What becomes of a ``message.created``: dropped, kept as background, or handed to the host.
+
+The pipeline is two pure steps with the waiting between them, which is the shell's::
+
+    admit(state, payload)      steps 1-10: who sent it, is it a receipt, is it new, may it start a turn
+        Drop | Receipt | Suppress | Wake
+    ... the shell looks up an unknown room, downloads attachments ...
+    request(state, wake)       steps 12-15: everything the host's event needs, and the drained background
+
+Each message is *running* in ``state.seen`` from a Wake until the shell calls :func:`settled` or :func:`released`;
+suppressed ones are settled at once. Receipts are not counted: their registry makes each of them single.
+
+Source: canon-adapter R3.1-R3.30; Canon wire 6.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+from canon_hermes_plugin import dedupe, rooms, suppressed
+from canon_hermes_plugin.channel_prompt import channel_prompt
+from canon_hermes_plugin.dedupe import Seen
+from canon_hermes_plugin.inert import Neutraliser, inert_name
+from canon_hermes_plugin.policy import Refused, may_start_turn
+from canon_hermes_plugin.rooms import Rooms
+from canon_hermes_plugin.suppressed import Suppressed
+from canon_ops.settings.options import UserAccess
+from canon_ops.wire.agents import AgentIdentity
+from canon_ops.wire.fields import JsonObject, text_of
+from canon_ops.wire.messages import (
+    DeliveryIntent,
+    MessageCreated,
+    ReplyAuthority,
+    control_type,
+    delivery_intent,
+    message_text,
+)
+
+__all__ = [
+    "Admission",
+    "Drop",
+    "DropReason",
+    "Inbound",
+    "Media",
+    "MessageType",
+    "Receipt",
+    "Request",
+    "Suppress",
+    "Verdict",
+    "Wake",
+    "admit",
+    "released",
+    "request",
+    "settled",
+]
+
+
+class DropReason(StrEnum):
+    """Why nothing is done with a message; in the order of the checks."""
+
+    NO_MESSAGE = "no_message"
+    OWN_MESSAGE = "own_message"
+    CONTROL = "control"
+    DUPLICATE = "duplicate"
+    NO_CONVERSATION = "no_conversation"
+    NO_TEXT = "no_text"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """What the adapter remembers about inbound messages."""
+
+    seen: Seen = field(default_factory=Seen)
+    rooms: Rooms = field(default_factory=Rooms)
+    suppressed: Suppressed = field(default_factory=Suppressed)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Do nothing."""
+
+    reason: DropReason
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """An answer to an approval that is ours; it is no chat and belongs to the approval registry."""
+
+    created: MessageCreated
+    approval_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress:
+    """Kept as background; its attachments are not downloaded."""
+
+    conversation_id: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """The message starts a turn.
+
+    Attributes:
+        is_room_known: when False, refresh the conversations before :func:`request`; if that does not help, go on.
+    """
+
+    created: MessageCreated
+    conversation_id: str
+    text: str
+    is_room_known: bool
+
+
+Verdict: TypeAlias = Drop | Receipt | Suppress | Wake
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The state after a message, and what to do with it."""
+
+    state: Inbound
+    verdict: Verdict
+
+
+class MessageType(StrEnum):
+    """The host's kinds of messages, as far as Canon has them."""
+
+    TEXT = "text"
+    COMMAND = "command"
+    PHOTO = "photo"
+    VIDEO = "video"
+    AUDIO = "audio"
+    VOICE = "voice"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """What the download brought; the default is a message without attachments.
+
+    Attributes:
+        markers: path-free lines for what the model may not see or did not get.
+        is_protected: bytes are captured that only trusted tools may read.
+    """
+
+    type: MessageType = MessageType.TEXT
+    urls: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
+    is_protected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One message for the agent: the fields of the host's event and its source.
+
+    Attributes:
+        user_id: the sender when a person sent it, else None; it is also who may answer the turn's questions.
+        raw: the payload without the reply authority.
+        authority: kept beside the event, never in anything a model or a log sees.
+    """
+
+    conversation_id: str
+    text: str
+    type: MessageType
+    is_group: bool
+    chat_name: str | None
+    user_id: str | None
+    user_name: str | None
+    message_id: str | None
+    reply_to: str | None
+    channel_prompt: str | None
+    channel_context: str | None
+    delivery_intent: DeliveryIntent | None
+    media_urls: tuple[str, ...]
+    media_types: tuple[str, ...]
+    raw: JsonObject = field(repr=False)
+    authority: ReplyAuthority | None = None
+
+
+def admit(
+    state: Inbound,
+    payload: object,
+    *,
+    identity: AgentIdentity,
+    access: UserAccess,
+    is_our_approval: Callable[[str], bool] = lambda approval_id: False,
+    neutralise: Neutraliser = inert_name,
+) -> Admission:
+    """Decide about a payload. Source: R3.1, steps 1 to 10, in this order.
+
+    Args:
+        payload: the data of the event, as parsed from JSON.
+        is_our_approval: whether an approval id stands in the local registry.
+    """
+    created = MessageCreated.parse(payload)
+    if created is None:
+        return Admission(state, Drop(DropReason.NO_MESSAGE))
+    message = created.message
+    if identity.agent_id and message.sender_id == identity.agent_id:
+        return Admission(state, Drop(DropReason.OWN_MESSAGE))
+    control = control_type(message.metadata)
+    if control is not None:
+        approval_id = text_of(message.metadata, "approvalId")
+        if control == "approval_reply" and approval_id and is_our_approval(approval_id):
+            return Admission(state, Receipt(created, approval_id))
+        return Admission(state, Drop(DropReason.CONTROL))
+    seen, is_new = dedupe.admit(state.seen, message.id)
+    if not is_new:
+        return Admission(state, Drop(DropReason.DUPLICATE))
+    state = replace(state, seen=seen, rooms=rooms.noted(state.rooms, created))
+    conversation_id = created.conversation_id
+    if conversation_id is None:
+        return Admission(settled(state, message.id), Drop(DropReason.NO_CONVERSATION))
+    text = message_text(message)
+    if not text:
+        return Admission(settled(state, message.id), Drop(DropReason.NO_TEXT))
+    decision = may_start_turn(created, access)
+    if isinstance(decision, Refused):
+        kept = suppressed.keep(state.suppressed, conversation_id, message, text, neutralise)
+        state = settled(replace(state, suppressed=kept), message.id)
+        return Admission(state, Suppress(conversation_id, decision.code, decision.reason))
+    is_room_known = state.rooms.is_known(conversation_id)
+    return Admission(state, Wake(created, conversation_id, text, is_room_known))
+
+
+def request(
+    state: Inbound,
+    wake: Wake,
+    *,
+    identity: AgentIdentity,
+    media: Media | None = None,
+    neutralise: Neutraliser = inert_name,
+) -> tuple[Inbound, Request]:
+    """Build what the host is handed, and take the conversation's background with it.
+
+    A command is passed to the byte. From here on the conversation's kind of session is fixed.
+    """
+    media = media or Media()
+    message = wake.created.message
+    room_state = rooms.routed(state.rooms, wake.conversation_id)
+    is_group = room_state.is_group(wake.conversation_id)
+    background, context = suppressed.drain(state.suppressed, wake.conversation_id)
+    intent = delivery_intent(message.metadata)
+    if intent is DeliveryIntent.INTERLEAVE and media.is_protected:
+        intent = DeliveryIntent.QUEUE  # steering passes text only; the hidden bytes would be lost
+    title = room_state.title(wake.conversation_id)
+    is_command = wake.text.strip().startswith("/")
+    prompt = channel_prompt(
+        wake.created,
+        room_state.rooms.get(wake.conversation_id),
+        is_group=is_group,
+        identity=identity,
+        neutralise=neutralise,
+    )
+    return replace(state, rooms=room_state, suppressed=background), Request(
+        conversation_id=wake.conversation_id,
+        text="\n".join((wake.text, *media.markers)),
+        type=MessageType.COMMAND if is_command else media.type,
+        is_group=is_group,
+        chat_name=None if title is None else neutralise(title),
+        user_id=message.responder_id,
+        user_name=None if message.sender_name is None else neutralise(message.sender_name),
+        message_id=message.id,
+        reply_to=message.reply_to,
+        channel_prompt=prompt,
+        channel_context=context,
+        delivery_intent=intent,
+        media_urls=media.urls,
+        media_types=media.types,
+        raw=wake.created.raw,
+        authority=wake.created.reply_authority,
+    )
+
+
+def settled(state: Inbound, message_id: str | None) -> Inbound:
+    """The host has the message: further deliveries of it are duplicates."""
+    return replace(state, seen=dedupe.settle(state.seen, message_id))
+
+
+def released(state: Inbound, message_id: str | None) -> Inbound:
+    """The hand-over failed: the next delivery counts as new."""
+    return replace(state, seen=dedupe.release(state.seen, message_id))

@@ -1,0 +1,242 @@
+"""A durable message as an operation: cut, named, sent part by part, and settled or kept.
+
+The danger is not that a send fails but that nobody knows whether it did. So an operation is *reserved* before its first
+part is sent: its texts, ids, metadata and options are fixed, and every later attempt repeats them to the byte. Canon
+stores a message id once, so a repetition is harmless, while a new operation with the same text is a new message.
+
+Order of calls, one operation of a turn at a time::
+
+    reserve(book, final)  ->  Reserved(book, operation)        the same again while it is unsettled
+                          ->  Refused                          other content while it is unsettled
+    for each message of operation.remaining: send it, then sent(book, operation)
+    settle(book, operation)                                    all parts are on Canon: the next one gets a new ordinal
+    release(book, operation, outcome)                          a part failed: forget it only if that is certainly safe
+
+An operation without a turn has no ids, is never kept, and a repetition of it is a second message.
+
+The book is immutable and holds plain data: a store can keep the same operations on disk.
+
+Source: canon-adapter R7.12-R7.20; Canon wire 7.7, 7.8; defects D6, D54.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+
+from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_ops.wire.dispatch import ReplyBehavior, TurnSemantics
+from canon_ops.wire.ids import TurnId, message_id, part_id
+from canon_ops.wire.requests import SendMessage
+from canon_ops.wire.retry import Outcome, certainly_not_handled
+from canon_ops.wire.splitting import split
+from canon_ops.wire.trail import fits_metadata, without_repeated_speech
+
+__all__ = [
+    "Book",
+    "Operation",
+    "Refused",
+    "Reserved",
+    "Retry",
+    "leading_metadata",
+    "release",
+    "reserve",
+    "sent",
+    "settle",
+]
+
+TURNS_REMEMBERED: Final = 1_024  # ours: a turn has one operation, so only late replays ask for an older one
+
+_ONLY_LAST: Final = ("turnSemantics", "turnComplete", "turnTrail", "messageChunk")
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One durable message in one or more parts.
+
+    Attributes:
+        turn_id: what the ids are made from; None has none.
+        ordinal: 1 for the first operation of the turn.
+        messages: the parts, in order; the last one notifies.
+        confirmed: how many of them Canon has.
+    """
+
+    turn_id: TurnId | None
+    ordinal: int
+    messages: tuple[SendMessage, ...]
+    confirmed: int = 0
+
+    @property
+    def base_id(self) -> str | None:
+        """The id of the whole; it is the group id of several parts."""
+        chunk = self.messages[-1].metadata.get("messageChunk")
+        return chunk.get("groupId") if chunk else self.messages[-1].message_id
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(message.text for message in self.messages)
+
+    @property
+    def remaining(self) -> tuple[SendMessage, ...]:
+        """The parts that are still to be sent; a part that failed is the first of them."""
+        return self.messages[self.confirmed :]
+
+    @property
+    def is_complete(self) -> bool:
+        return self.confirmed == len(self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What is known of operations, per turn.
+
+    Attributes:
+        settled: the ordinal of the last settled operation.
+        unsettled: the operation that is reserved and not settled; at most one a turn.
+    """
+
+    settled: Mapping[TurnId, int] = field(default_factory=dict)
+    unsettled: Mapping[TurnId, Operation] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Send ``operation.remaining``; ``is_replay`` says that an earlier attempt may have landed."""
+
+    book: Book
+    operation: Operation
+    is_replay: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An operation of this turn is unsettled and says something else; the sentence is for the host's result."""
+
+    operation: Operation
+    sentence: str = "Canon refused to replace an unsettled delivery of this turn with a different text"
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The book after a failure.
+
+    Attributes:
+        is_kept: the operation may have landed: only its exact repetition is allowed.
+    """
+
+    book: Book
+    is_kept: bool
+
+
+def reserve(book: Book, final: FinalMessage) -> Reserved | Refused:
+    """Fix an operation before anything of it is sent.
+
+    Returns:
+        The unsettled operation of the turn when the parts are the same, whatever else the caller says now: reply
+        target, metadata and options are those of the first attempt.
+    """
+    texts = split(final.text)
+    turn_id = final.turn_id
+    if turn_id is None:
+        return Reserved(book, _operation(final, texts, 1), is_replay=False)
+    before = book.unsettled.get(turn_id)
+    if before is not None:
+        return Reserved(book, before, is_replay=True) if before.texts == texts else Refused(before)
+    operation = _operation(final, texts, book.settled.get(turn_id, 0) + 1)
+    return Reserved(_kept(book, operation), operation, is_replay=False)
+
+
+def sent(book: Book, operation: Operation) -> tuple[Book, Operation]:
+    """Canon has the next part."""
+    after = replace(operation, confirmed=min(operation.confirmed + 1, len(operation.messages)))
+    return _kept(book, after), after
+
+
+def settle(book: Book, operation: Operation) -> Book:
+    """The whole operation is on Canon; an equal text from now on is a new message."""
+    turn_id = operation.turn_id
+    if turn_id is None:
+        return book
+    ordinals = {**_without(book.settled, turn_id), turn_id: operation.ordinal}
+    if len(ordinals) > TURNS_REMEMBERED:
+        oldest = next((known for known in ordinals if known not in book.unsettled), turn_id)
+        del ordinals[oldest]
+    return Book(ordinals, _without(book.unsettled, turn_id))
+
+
+def release(book: Book, operation: Operation, outcome: Outcome) -> Retry:
+    """A part failed for good as far as this attempt goes.
+
+    An operation in one part is forgotten when it certainly did not land, so that another text may take its place. One
+    in several parts is always kept: a reader may have seen a part of it.
+    """
+    is_single = len(operation.messages) == 1
+    if operation.turn_id is None:
+        return Retry(book, is_kept=False)
+    if is_single and certainly_not_handled(outcome):
+        return Retry(replace(book, unsettled=_without(book.unsettled, operation.turn_id)), is_kept=False)
+    return Retry(book, is_kept=True)
+
+
+def leading_metadata(metadata: Mapping[str, Any], chunk: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a part that is not the last: it neither notifies nor asks for an answer. Source: R7.14."""
+    kept = {key: value for key, value in metadata.items() if key not in _ONLY_LAST}
+    return {
+        **kept,
+        "turnSemantics": TurnSemantics.PROGRESS.value,
+        "replyBehavior": ReplyBehavior.SUPPRESS_AUTO_REPLY.value,
+        "messageChunk": dict(chunk),
+    }
+
+
+def _operation(final: FinalMessage, texts: tuple[str, ...], ordinal: int) -> Operation:
+    base = message_id(final.conversation_id, final.turn_id, ordinal)
+    count = len(texts)
+    chunks = [_chunk(index, count, base) for index in range(1, count + 1)] if count > 1 else [None]
+    metadata = _final_metadata(final, chunks[-1])
+    messages = []
+    for index, (text, chunk) in enumerate(zip(texts, chunks, strict=True), start=1):
+        is_last = index == count
+        messages.append(
+            SendMessage(
+                conversation_id=final.conversation_id,
+                text=text,
+                message_id=base if count == 1 or base is None else part_id(base, index),
+                reply_to=final.reply_to,
+                metadata=metadata if is_last or chunk is None else leading_metadata(metadata, chunk),
+                reply_authority=final.authority,
+                options=final.options if is_last else {},
+            )
+        )
+    return Operation(final.turn_id, ordinal, tuple(messages))
+
+
+def _chunk(index: int, count: int, base: str | None) -> dict[str, Any]:
+    chunk: dict[str, Any] = {"type": "text", "index": index, "count": count}
+    return {**chunk, "groupId": base} if base else chunk
+
+
+def _final_metadata(final: FinalMessage, chunk: Mapping[str, Any] | None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {**final.metadata, "turnSemantics": final.semantics.value}
+    if final.semantics is TurnSemantics.TURN_COMPLETE:
+        metadata["turnComplete"] = True
+    if final.turn_id and final.names_turn:
+        metadata.setdefault("turnId", final.turn_id)
+    if chunk:
+        metadata["messageChunk"] = dict(chunk)
+    trail = without_repeated_speech(final.trail, final.text) if chunk else final.trail
+    with_trail = {**metadata, "turnTrail": [dict(block) for block in trail]}
+    return with_trail if trail and fits_metadata(with_trail) else metadata
+
+
+def _kept(book: Book, operation: Operation) -> Book:
+    if operation.turn_id is None:
+        return book
+    return replace(book, unsettled={**book.unsettled, operation.turn_id: operation})
+
+
+def _without(entries: Mapping[TurnId, V], turn_id: TurnId) -> dict[TurnId, V]:
+    return {known: value for known, value in entries.items() if known != turn_id}
