@@ -171,6 +171,10 @@ class Context:
         return self.session.program
 
     @property
+    def redact(self) -> Redactor:
+        return self.session.redact
+
+    @property
     def home(self) -> HermesHome:
         """See :meth:`Session.home`."""
         return self.session.home()

@@ -7,7 +7,7 @@ typed), and anything that looks like a key of Canon or Borgee. Keys of the sandb
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 __all__ = ["SECRET_MARK", "Redactor"]
 
@@ -15,6 +15,10 @@ SECRET_MARK = "[secret]"  # noqa: S105 - what stands in place of one
 _SHORTEST = 8  # a shorter value is as likely a word of the sentence as the secret
 _TELLING_NAME = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_[A-Z0-9]+)?$")
 _PUBLIC_NAMES = frozenset({"CANON_FIREBASE_API_KEY"})  # a web key: public by design, shown in endpoint snapshots
+_ASSIGNMENT = re.compile(
+    r"""(?P<before>\s*(?:-\s+|export\s+)?["']?(?P<name>\w+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
+    re.DOTALL,
+)
 _KEY_SHAPE = re.compile(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
 
 
@@ -27,6 +31,7 @@ class Redactor:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._values: set[str] = set()
+        self._masked: dict[str, int] = {}  # values behind telling names in diffs, in the order in which they were met
         self.learn(environ)
 
     def learn(self, variables: Mapping[str, str]) -> None:
@@ -39,6 +44,31 @@ class Redactor:
         """Hide ``value`` from now on, unless it is too short to tell from an ordinary word."""
         if len(value) >= _SHORTEST and not value.startswith("agk_live_sandbox_"):
             self._values.add(value)
+
+    def learn_tree(self, path: Sequence[str | int], value: object) -> None:
+        """Take what a configuration tree holds below telling keys; ``path`` leads to ``value``."""
+        match value:
+            case str():
+                if path and _TELLING_NAME.search(str(path[-1]).upper()):
+                    self.add(value)
+            case Mapping():
+                for key, item in value.items():
+                    self.learn_tree([*path, str(key)], item)
+            case list() | tuple():
+                for item in value:
+                    self.learn_tree(path, item)
+
+    def line(self, text: str) -> str:
+        """Mask one line of a diff: known secrets, and whatever stands behind a telling name.
+
+        Different values get different marks (``[secret]``, ``[secret 2]``), so that the change of a secret is seen.
+        """
+        found = _ASSIGNMENT.fullmatch(text)
+        if found and _TELLING_NAME.search(found["name"].upper()) and found["name"] not in _PUBLIC_NAMES:
+            number = self._masked.setdefault(found["value"], len(self._masked) + 1)
+            mark = SECRET_MARK if number == 1 else f"[secret {number}]"
+            return f"{found['before']}{mark}{found['end']}"
+        return self(text)
 
     def __call__(self, text: str) -> str:
         for value in sorted(self._values, key=len, reverse=True):
