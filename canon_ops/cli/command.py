@@ -34,10 +34,11 @@ class OperatorCommand(click.Command):
     """A command whose help shows its own options first and the common ones under a heading of their own.
 
     Attributes:
-        words: the command's words, as in its schema name.
+        words: the command's words.
         data: the type of ``data`` in its JSON document.
         schema_version: of that document.
         writes: it changes files, and takes the options of a writer.
+        is_event_stream: it answers while it runs, one JSON object a line (decisions L3).
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class OperatorCommand(click.Command):
         examples: Sequence[str],
         writes: bool,
         timeout_s: float | None,
+        is_event_stream: bool,
         params: list[click.Parameter],
     ) -> None:
         super().__init__(
@@ -69,13 +71,14 @@ class OperatorCommand(click.Command):
         self.schema_version = schema_version
         self.examples = tuple(examples)
         self.writes = writes
+        self.is_event_stream = is_event_stream
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         return help_option()
 
     def invoke(self, ctx: click.Context) -> Result:
         session: Session = ctx.find_root().obj
-        session.words, session.schema_version = self.words, self.schema_version
+        self.introduce(session)
         values = dict(ctx.params)
         session.is_parsed = True
         session.options = CommonOptions(**_taken(values, CommonOptions))
@@ -84,6 +87,16 @@ class OperatorCommand(click.Command):
         assert self.callback is not None  # noqa: S101 - given in __init__
         result: Result = self.callback(Context(session), **values)
         return result
+
+    def introduce(self, session: Session) -> None:
+        """Tell the session whose answers it is about to print."""
+        session.words, session.schema_version = self.document_words, self.schema_version
+        session.is_event_stream = self.is_event_stream
+
+    @property
+    def document_words(self) -> tuple[str, ...]:
+        """The words of its schema name: one more, ``event``, where documents follow each other."""
+        return (*self.words, "event") if self.is_event_stream else self.words
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         common = {*CommonOptions.__dataclass_fields__, "help"}
@@ -112,6 +125,7 @@ def command(
     examples: Sequence[str] = (),
     writes: bool = False,
     timeout_s: float | None = None,
+    is_event_stream: bool = False,
 ) -> Callable[[Callable[..., Result]], OperatorCommand]:
     """Turn a function of (context, its own options) into a command.
 
@@ -121,6 +135,7 @@ def command(
         examples: whole command lines for the end of the help page.
         writes: also take --dry-run, --diff and --if-unchanged, handed over as ``write``.
         timeout_s: it uses the network: also take --timeout, with this default, handed over as ``timeout_s``.
+        is_event_stream: it answers while it runs, by :meth:`Context.emit`; under ``--json`` one object a line.
     """
 
     def declare(function: Callable[..., Result]) -> OperatorCommand:
@@ -133,6 +148,7 @@ def command(
             examples=examples,
             writes=writes,
             timeout_s=timeout_s,
+            is_event_stream=is_event_stream,
             params=own,
         )
 

@@ -16,6 +16,7 @@ from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.streams import Stream, Streams
 
 if TYPE_CHECKING:
+    from canon_ops.cli.output import Result
     from canon_ops.cli.terminal import Canvas
     from canon_ops.hermes.homes import HermesHome
 
@@ -69,6 +70,7 @@ class Session:
     Attributes:
         words: the command's words as far as they are known.
         schema_version: of the command's JSON document.
+        is_event_stream: documents follow each other, one a line.
         options: of the command line; until it has been parsed, the defaults and what was asked of the output.
     """
 
@@ -78,6 +80,7 @@ class Session:
     streams: Streams
     words: tuple[str, ...] = ()
     schema_version: int = 1
+    is_event_stream: bool = False
     options: CommonOptions = field(default_factory=CommonOptions)
     is_parsed: bool = False
     redact: Redactor = field(init=False)
@@ -129,6 +132,16 @@ class Session:
             return None, None
         return home.profile_name, str(home.path)
 
+    def learn_secrets_of_home(self) -> None:
+        """Take the keys of the home's ``.env`` before a traceback is shown: it may quote any of them."""
+        try:
+            from canon_ops.settings.dotenv import read_dotenv
+
+            entries = read_dotenv(self.home().env_file.read_bytes())
+        except Exception:  # this is already the report of a failure: what cannot be read cannot be quoted either
+            return
+        self.redact.learn({entry.name: entry.value or "" for entry in entries})
+
     def canvas(self, stream: Stream) -> Canvas:
         """What ``stream`` can show."""
         from canon_ops.cli.terminal import Canvas
@@ -178,6 +191,12 @@ class Context:
     def home(self) -> HermesHome:
         """See :meth:`Session.home`."""
         return self.session.home()
+
+    def emit(self, result: Result) -> None:
+        """Answer now, and go on: for commands that run until they are stopped."""
+        from canon_ops.cli.delivery import deliver
+
+        deliver(self.session, result)
 
     def say(self, text: str) -> None:
         """See :meth:`Session.say`."""

@@ -57,8 +57,9 @@ def document(
     problems: Sequence[Problem] = (),
     redact: Callable[[str], str] = str,
     ascii_only: bool = False,
+    one_line: bool = False,
 ) -> str:
-    """One document, two-space indent, with its final newline."""
+    """One document with its final newline: two-space indent, or one line where documents follow each other."""
     envelope = {
         "schema": schema,
         "ok": exit_code is ExitCode.DONE,
@@ -69,4 +70,4 @@ def document(
         "data": {} if data is None else data,
         "errors": list(problems),
     }
-    return json.dumps(to_json(envelope, redact), indent=2, ensure_ascii=ascii_only) + "\n"
+    return json.dumps(to_json(envelope, redact), indent=None if one_line else 2, ensure_ascii=ascii_only) + "\n"

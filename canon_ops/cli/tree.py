@@ -43,6 +43,15 @@ ROOT = Entry(
                 Entry("show", "Print the JSON Schema of one document.", "schema:show_command"),
             ),
         ),
+        Entry(
+            "sandbox",
+            "Serve Canon or a model on loopback, for trials and tests.",
+            section="Try",
+            children=(
+                Entry("canon", "Serve the Canon API and stream on loopback until stopped.", "sandbox:canon_command"),
+                Entry("model", "Serve a scripted chat model on loopback until stopped.", "sandbox:model_command"),
+            ),
+        ),
         Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),
     ),
 )

@@ -57,10 +57,9 @@ def show_command(context: Context, name: str) -> Result:
 
     NAME is the document's name (canon-ops.config.get/1) or the command's words (config.get).
     """
-    words = name.removeprefix("canon-ops.").partition("/")[0].replace(".", " ")
     for command in loaded_commands():
-        if " ".join(command.words) == words and name in (_name(command), *_short_names(command)):
-            schema = document_schema(command.words, command.data, command.schema_version)
+        if name in (_name(command), *_short_names(command)):
+            schema = document_schema(command.document_words, command.data, command.schema_version)
             text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
             return Result(SchemaShown(_name(command), schema), (Raw(text),))
     raise NoSuchSchema(f"No document is called {name}.", fix="canon-ops schema list")
@@ -76,9 +75,9 @@ def loaded_commands() -> list[OperatorCommand]:
 
 
 def _name(command: OperatorCommand) -> str:
-    return schema_name(command.words, command.schema_version)
+    return schema_name(command.document_words, command.schema_version)
 
 
 def _short_names(command: OperatorCommand) -> tuple[str, ...]:
-    dotted = ".".join(command.words)
-    return dotted, f"canon-ops.{dotted}", " ".join(command.words)
+    dotted = ".".join(command.document_words)
+    return dotted, f"canon-ops.{dotted}"

@@ -77,9 +77,9 @@ def test_a_type_without_json_form_is_our_bug() -> None:
 def test_every_command_has_a_valid_schema_that_admits_a_refusal() -> None:
     """The schema of each command is itself valid, and a failure of that command validates."""
     for command in loaded_commands():
-        schema = document_schema(command.words, command.data, command.schema_version)
+        schema = document_schema(command.document_words, command.data, command.schema_version)
         refusal = document(
-            schema=schema_name(command.words, command.schema_version),
+            schema=schema_name(command.document_words, command.schema_version),
             exit_code=ExitCode.FAILED,
             hermes_profile=None,
             hermes_home=None,

@@ -1,0 +1,136 @@
+"""``canon-ops sandbox``: the loopback servers in the foreground."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import click
+
+from canon_ops.cli.command import command as declare
+from canon_ops.cli.context import Context
+from canon_ops.cli.errors import Terminated
+from canon_ops.cli.output import Fields, Result
+from canon_ops.errors import OutsideError
+from canon_ops.sandbox.options import PROJECTS, CanonOptions, Endpoints, ModelEndpoints, ModelOptions
+
+__all__ = ["SandboxNotInstalled", "canon_command", "model_command"]
+
+PORT = click.IntRange(0, 65535)
+READY_FILE = click.option(
+    "--ready-file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the endpoints there as JSON, whole and last.",
+)
+
+
+class SandboxNotInstalled(OutsideError):
+    """The server libraries of the ``sandbox`` extra are not here."""
+
+    code = "sandbox_not_installed"
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"The sandbox needs {missing}, which is not installed.",
+            fix="python -m pip install 'canon-ops[sandbox]'",
+        )
+
+
+@declare(
+    "sandbox canon",
+    data=Endpoints,
+    is_event_stream=True,
+    examples=("canon-ops sandbox canon --auto-approve", "canon-ops sandbox canon --fault send-429:every=5 --json"),
+)
+@click.option("--port", type=PORT, default=0, show_default=True, help="Port of the API; 0 takes a free one.")
+@click.option("--stream-port", type=PORT, default=0, show_default=True, help="Port of the stream; 0 takes a free one.")
+@click.option(
+    "--environment",
+    type=click.Choice(list(PROJECTS)),
+    default="canon-dev-v1",
+    show_default=True,
+    help="The environment that it says it is.",
+)
+@click.option("--auto-approve", is_flag=True, help="Approve registrations without a person.")
+@click.option(
+    "--fault",
+    "faults",
+    metavar="NAME[:SETTING=VALUE,…]",
+    multiple=True,
+    help="Arm a fault before the first request; an unknown name lists them.",
+)
+@READY_FILE
+def canon_command(
+    context: Context,
+    port: int,
+    stream_port: int,
+    environment: str,
+    auto_approve: bool,
+    faults: tuple[str, ...],
+    ready_file: Path | None,
+) -> Result:
+    """Serve the Canon API and stream on loopback until stopped.
+
+    Prints where it listens, a key that opens nothing real, and who lives there. Ctrl-C or SIGTERM stops it.
+    """
+    try:
+        from canon_ops.sandbox.run import run_canon
+    except ModuleNotFoundError as exc:
+        raise SandboxNotInstalled(exc.name or "a library") from exc
+
+    def announce(endpoints: Endpoints) -> None:
+        context.emit(Result(endpoints, (Fields(tuple(endpoints.as_dict().items())),)))
+        context.say("Serving until Ctrl-C.")
+
+    options = CanonOptions(
+        environment_id=environment,
+        port=port,
+        stream_port=stream_port,
+        auto_approve=auto_approve,
+        faults=faults,
+        ready_file=ready_file,
+    )
+    raise _ending(run_canon(options, announce))
+
+
+@declare(
+    "sandbox model",
+    data=ModelEndpoints,
+    is_event_stream=True,
+    examples=("canon-ops sandbox model --answer 'Hello.' --answer '[slow 2] And again.'",),
+)
+@click.option("--port", type=PORT, default=0, show_default=True, help="Port; 0 takes a free one.")
+@click.option("--answer", "answers", metavar="TEXT", multiple=True, help="An answer, one a message, in this order.")
+@click.option(
+    "--default-answer",
+    metavar="TEXT",
+    default="You said: {text}",
+    show_default=True,
+    help="What is said when no answer is left; {text} is the user's text.",
+)
+@READY_FILE
+def model_command(
+    context: Context, port: int, answers: tuple[str, ...], default_answer: str, ready_file: Path | None
+) -> Result:
+    """Serve a scripted chat model on loopback until stopped.
+
+    It speaks the protocol of an OpenAI-compatible endpoint. Directives in a user's text, or in an answer, change what
+    happens: [say TEXT] [tool NAME {json}] [long N] [slow S] [wait S] [http CODE].
+    """
+    try:
+        from canon_ops.sandbox.run import run_model
+    except ModuleNotFoundError as exc:
+        raise SandboxNotInstalled(exc.name or "a library") from exc
+
+    def announce(endpoints: ModelEndpoints) -> None:
+        context.emit(Result(endpoints, (Fields(tuple(endpoints.as_dict().items())),)))
+        context.say("Serving until Ctrl-C.")
+
+    options = ModelOptions(port=port, answers=answers, default_answer=default_answer, ready_file=ready_file)
+    raise _ending(run_model(options, announce))
+
+
+def _ending(number: signal.Signals) -> BaseException:
+    """Being stopped is how these commands end; the exit code says by what."""
+    return KeyboardInterrupt() if number is signal.SIGINT else Terminated()

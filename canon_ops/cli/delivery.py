@@ -1,0 +1,88 @@
+"""How an answer, or a failure, leaves: in the form that was asked for, on the stream where it belongs."""
+
+from __future__ import annotations
+
+import traceback
+
+from canon_ops.cli.context import Session
+from canon_ops.cli.errors import Failure
+from canon_ops.cli.output import Result
+from canon_ops.errors import ExitCode
+
+__all__ = ["deliver", "deliver_failure"]
+
+_ENDED_FROM_OUTSIDE = (ExitCode.INTERRUPTED, ExitCode.TERMINATED)
+
+
+def deliver(session: Session, result: Result) -> None:
+    """Write an answer to stdout; for people its problems go to stderr.
+
+    Raises:
+        OutputLost: stdout is closed or full.
+    """
+    out = session.streams.out
+    if session.options.json:
+        out.write(_document(session, result.exit_code, result))
+        return
+    if session.for_people:
+        from canon_ops.cli import terminal
+
+        out.write(terminal.render(result.view, session.canvas(out)))
+    else:
+        from canon_ops.cli import plain
+
+        out.write(plain.render(result.view))
+    for problem in result.problems:
+        _say_problem(session, Failure(problem, result.exit_code))
+
+
+def deliver_failure(session: Session, failure: Failure, exc: BaseException) -> None:
+    """Write what went wrong: the document on stdout under ``--json``, sentences on stderr otherwise.
+
+    Raises:
+        OutputLost: stdout is closed or full.
+    """
+    if failure.is_ours:
+        session.learn_secrets_of_home()
+        if session.options.verbose:
+            session.streams.err.write("".join(traceback.format_exception(exc)))
+    if session.options.json:
+        session.streams.out.write(_document(session, failure.exit_code, Result({}, problems=(failure.problem,))))
+    else:
+        _say_problem(session, failure)
+
+
+def _say_problem(session: Session, failure: Failure) -> None:
+    """``Error: sentence``, the place, the cure."""
+    from canon_ops.cli.terminal import BOLD, RED, paint, visible
+
+    problem, err = failure.problem, session.streams.err
+    if failure.exit_code in _ENDED_FROM_OUTSIDE:
+        err.write(f"{visible(problem.message)}\n")
+        return
+    colour = session.canvas(err).colour
+    lines = [f"{paint('Error:', RED, colour=colour)} {visible(problem.message)}"]
+    if problem.file is not None:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        lines.append(f"  at {visible(place)}")
+    if problem.fix is not None:
+        lines.append(f"  {paint('fix:', BOLD, colour=colour)} {visible(problem.fix)}")
+    err.write("".join(f"{line}\n" for line in lines))
+
+
+def _document(session: Session, exit_code: ExitCode, result: Result) -> str:
+    from canon_ops.cli.envelope import document, schema_name
+
+    profile, home = session.hermes_names()
+    return document(
+        schema=schema_name(session.words, session.schema_version),
+        exit_code=exit_code,
+        hermes_profile=profile,
+        hermes_home=home,
+        canon_profile=result.canon_profile,
+        data=result.data,
+        problems=result.problems,
+        redact=session.redact,
+        ascii_only=not session.streams.out.can_encode("✓"),
+        one_line=session.is_event_stream,
+    )
