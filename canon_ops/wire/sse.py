@@ -80,17 +80,19 @@ class SseDecoder:
         """
         if self._failed:
             raise FrameTooLarge(self._max_frame_bytes, ())
-        chunk = self._with_plain_line_ends(chunk)
-        searched = max(0, len(self._open) - 1)  # the last byte may be the first of the two LF
-        self._open += chunk if self._open else chunk.lstrip(b"\n")
-        end = self._open.rfind(b"\n\n", searched)
+        if self._after_cr or b"\r" in chunk:
+            chunk = self._with_plain_line_ends(chunk)
+        known = len(self._open)
+        self._open += chunk if known else chunk.lstrip(b"\n")
         frames: list[Frame] = []
-        if end >= 0:
-            whole = self._open[:end]
-            del self._open[: end + 2]
-            if end > self._max_frame_bytes:
-                self._refuse_oversized(whole)
-            frames = self._frames(whole)
+        if b"\n" in chunk:  # by far the fastest question, and without a LF nothing can end
+            end = self._open.rfind(b"\n\n", max(0, known - 1))  # the last known byte may be the first of the two
+            if end >= 0:
+                whole = self._open[: end + 1]
+                del self._open[: end + 2]
+                if end > self._max_frame_bytes:
+                    self._refuse_oversized(whole)
+                frames = self._frames(whole)
         if len(self._open) > self._max_frame_bytes + 1:  # one LF more may belong to the closing line
             self._fail(frames)
         return frames
@@ -105,29 +107,29 @@ class SseDecoder:
         return chunk
 
     def _frames(self, whole: bytearray) -> list[Frame]:
+        """The frames in whole lines; the last line's LF stands, the empty line after it does not."""
         text = whole.decode("utf-8", "replace")
         if self._at_start:
             text = text.removeprefix(_BOM)
             self._at_start = False
-        return [frame for block in text.split("\n\n") if (frame := self._frame(block)) is not None]
-
-    def _frame(self, block: str) -> Frame | None:
+        frames: list[Frame] = []
         event = frame_id = ""
         data: list[str] = []
-        for line in block.split("\n"):
-            field, colon, value = line.partition(":")
-            if field == "data":
-                if colon:
-                    data.append(value.removeprefix(" "))
-            elif field == "event":
-                event = value.strip()
-            elif field == "id":
-                frame_id = value.strip()
-            elif field == "retry" and (pause := value.strip()).isascii() and pause.isdigit():
+        for line in text.split("\n"):
+            if not line:
+                if event and data:
+                    frames.append(Frame(event, frame_id or None, "\n".join(data)))
+                event = frame_id = ""
+                data = []
+            elif line.startswith("data:"):
+                data.append(line[6:] if line.startswith("data: ") else line[5:])
+            elif line.startswith("event:"):
+                event = line[6:].strip()
+            elif line.startswith("id:"):
+                frame_id = line[3:].strip()
+            elif line.startswith("retry:") and (pause := line[6:].strip()).isascii() and pause.isdigit():
                 self.retry_ms = int(pause[:9])
-        if not event or not data:
-            return None
-        return Frame(event, frame_id or None, "\n".join(data))
+        return frames
 
     def _refuse_oversized(self, whole: bytearray) -> None:
         """Fail at the first frame over the limit, handing over the frames before it; without one, return."""
