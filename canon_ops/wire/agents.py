@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from canon_ops.errors import OutsideError
-from canon_ops.wire.fields import EMPTY, JsonObject, as_object, objects_in, string_first, strings_in, text_of
+from canon_ops.wire.fields import JsonObject, as_object, objects_in, string_first, strings_in, text_of
 
 __all__ = [
     "AgentIdentity",
@@ -47,7 +47,7 @@ class AgentIdentity:
     owner_id: str | None = None
     outbound_policy: str | None = None
     display_name: str | None = None
-    raw: JsonObject = field(default=EMPTY, repr=False)
+    raw: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(cls, answer: object) -> AgentIdentity:
@@ -76,7 +76,7 @@ class Conversation:
     name: str | None = None
     topic: str | None = None
     member_ids: tuple[str, ...] | None = None
-    raw: JsonObject = field(default=EMPTY, repr=False)
+    raw: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(cls, source: object, *, default_id: str | None = None) -> Conversation | None:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-__all__ = ["EMPTY", "JsonObject", "as_object", "integer_of", "objects_in", "string_first", "strings_in", "text_of"]
+__all__ = ["JsonObject", "as_object", "integer_of", "objects_in", "string_first", "strings_in", "text_of"]
 
 JsonObject: TypeAlias = Mapping[str, Any]
 
-EMPTY: JsonObject = MappingProxyType({})
+_EMPTY: JsonObject = MappingProxyType({})
 
 
 def as_object(value: object) -> JsonObject:
     """``value`` when it is a JSON object, else an empty one."""
-    return value if isinstance(value, Mapping) else EMPTY
+    return value if isinstance(value, Mapping) else _EMPTY
 
 
 def text_of(source: JsonObject, key: str) -> str | None:

@@ -17,7 +17,6 @@ from enum import StrEnum
 from canon_ops.wire.agents import Conversation
 from canon_ops.wire.dispatch import turn_dispatch_kind
 from canon_ops.wire.fields import (
-    EMPTY,
     JsonObject,
     as_object,
     integer_of,
@@ -77,7 +76,7 @@ class Attachment:
     file_name: str | None = None
     size_bytes: int | None = None
     duration_ms: int | None = None
-    raw: JsonObject = field(default=EMPTY, repr=False)
+    raw: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(cls, source: JsonObject) -> Attachment:
@@ -109,7 +108,7 @@ class ContactCard:
     user_id: str | None = None
     owner_name: str | None = None
     about: str | None = None
-    raw: JsonObject = field(default=EMPTY, repr=False)
+    raw: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(cls, source: object) -> ContactCard | None:
@@ -186,9 +185,9 @@ class InboundMessage:
     contact_card: ContactCard | None = None
     reply_to: str | None = None
     mentions: tuple[str, ...] = ()
-    metadata: JsonObject = field(default=EMPTY)
-    provenance: JsonObject = field(default=EMPTY)
-    raw: JsonObject = field(default=EMPTY, repr=False)
+    metadata: JsonObject = field(default_factory=dict)
+    provenance: JsonObject = field(default_factory=dict)
+    raw: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(cls, source: object) -> InboundMessage | None:
@@ -238,7 +237,7 @@ class MessageCreated:
     mentioned_agent: bool = False
     max_consecutive_agent_turns: int | None = None
     reply_authority: ReplyAuthority | None = None
-    raw: JsonObject = field(default=EMPTY, repr=False)
+    raw: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(cls, payload: object) -> MessageCreated | None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
-from canon_ops.wire.fields import EMPTY, JsonObject, as_object, text_of
+from canon_ops.wire.fields import JsonObject, as_object, text_of
 from canon_ops.wire.messages import ReplyAuthority
 
 __all__ = [
@@ -91,11 +91,11 @@ class SendMessage:
     text: str
     message_id: str | None = None
     reply_to: str | None = None
-    metadata: JsonObject = field(default=EMPTY)
+    metadata: JsonObject = field(default_factory=dict)
     content_type: str | None = None
     attachments: Sequence[JsonObject] = ()
     reply_authority: ReplyAuthority | None = None
-    options: JsonObject = field(default=EMPTY)
+    options: JsonObject = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = {"conversationId": self.conversation_id, "text": self.text}
@@ -215,7 +215,7 @@ class Typing:
 class RuntimeStatus:
     """The heartbeat, with what the runtime offers when there is something to say."""
 
-    descriptor: JsonObject = field(default=EMPTY)
+    descriptor: JsonObject = field(default_factory=dict)
     runtime: str = "hermes"
     host_mode: bool = True
 
