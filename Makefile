@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check fmt lint types imports docs wheel test-wheel bench clean
+.PHONY: help venv demo test test-interop check fmt lint types imports docs wheel test-wheel bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ docs: $(STAMP)  ## check that generated documents agree with the code
 
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+test-interop: $(STAMP)  ## the sandbox against the published plugin in a real gateway (made in .hosts, once)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py $(TEST_ARGS)
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	scripts/test_wheel.sh $(PYTHON)

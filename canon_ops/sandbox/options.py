@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from canon_ops.errors import UsageError
+
 __all__ = ["KEY_PREFIX", "PROJECTS", "CanonOptions", "Endpoints", "ModelEndpoints", "ModelOptions"]
 
 KEY_PREFIX: Final = "agk_live_sandbox_"
@@ -51,7 +53,7 @@ class CanonOptions:
 
     def __post_init__(self) -> None:
         if self.environment_id not in PROJECTS:
-            raise ValueError(f"no such Canon environment: {self.environment_id!r} (there are {', '.join(PROJECTS)})")
+            raise UsageError(f"no such Canon environment: {self.environment_id!r} (there are {', '.join(PROJECTS)})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

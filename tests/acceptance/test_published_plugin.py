@@ -1,0 +1,185 @@
+"""The published Canon plugin, a black box beside a real gateway, against our sandbox with a profile that we wrote.
+
+It is not our code, so it settles what our code may believe of the sandbox: a server that this client works with, and
+whose faults it meets as the wire says it must. ``make test-interop`` runs it; the environment is made once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canon_ops.hermes.gateway import GatewayProcess
+from canon_ops.sandbox.model.server import ModelSandbox
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.canon_gateways import furnish_canon_home, register_profile, start_canon_gateway
+from tests.support.published import PUBLISHED_0_14_1, published_host
+from tests.support.sandboxes import canon_box, model_box
+
+pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
+
+
+@dataclass
+class Scene:
+    """One gateway with the published plugin, connected."""
+
+    box: CanonSandbox
+    model: ModelSandbox
+    gateway: GatewayProcess
+    agent_id: str
+    room: str
+
+    def ask(self, text: str, **extra: Any) -> list[dict[str, Any]]:
+        """Say something as the owner; the finished answers once the agent is idle again."""
+        message_id = self.box.human.say(self.room, text, **extra)
+        self.box.wait("answer", to=message_id, timeout_s=60)
+        self.box.wait("idle", conversation_id=self.room, timeout_s=60)
+        answers: list[dict[str, Any]] = self.box.wait("answer", to=message_id)
+        return answers
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    python = published_host("published-0.14.1", PUBLISHED_0_14_1)
+    root: Path = tmp_path_factory.mktemp("published")
+    with canon_box(auto_approve=True) as box, model_box() as model:
+        home = furnish_canon_home(root, model)
+        agent_id = asyncio.run(register_profile(box, home))
+        room = next(row["conversation_id"] for row in box.human.agents() if row["agent_id"] == agent_id)
+        with start_canon_gateway(home, python) as gateway:
+            gateway.wait_ready()
+            yield Scene(box, model, gateway, agent_id, room)
+
+
+def test_it_connects_with_the_profile_that_we_wrote(scene: Scene) -> None:
+    """Health of both listeners, identity, rooms, heartbeat, stream: in that order, and no key on the probes."""
+    paths = ["/healthz/", "/health", "/agents/me", "/conversations", "/runtime/status", "/agents/stream"]
+    calls = [row for row in scene.box.journal() if row["path"] in paths]
+
+    assert list(dict.fromkeys(row["path"] for row in calls)) == paths
+    assert {row["agentId"] for row in calls[2:]} == {scene.agent_id}
+    assert not any("authorization" in row["headers"] for row in calls[:2])
+
+
+def test_it_answers_a_message_once(scene: Scene) -> None:
+    """One final message with the reply authority of its trigger, narrated before; then node deleted, turn completed."""
+    before = scene.box.journal()[-1]["number"]
+
+    answers = scene.ask("[say Invoice 42 is filed.]")
+
+    assert [answer["text"] for answer in answers] == ["Invoice 42 is filed."]
+    rows = scene.box.journal(after=before)
+    final = next(row for row in rows if row["path"] == "/messages/send")
+    deleted = next(row for row in rows if row["path"] == "/streaming" and row["body"].get("streaming") is False)
+    closed = next(row for row in rows if row["path"] == "/runtime/turn" and row["body"]["state"] == "completed")
+    narrated = [row for row in rows if row["path"] == "/streaming" and row["body"].get("status") == "streaming"]
+    assert final["body"]["replyAuthority"]["sourceMessageId"] == final["body"]["replyTo"]
+    assert narrated[0]["number"] < final["number"] < deleted["number"] < closed["number"]
+    assert {row["status"] for row in rows} == {200}
+    assert scene.box.node(scene.room) is None
+
+
+def test_it_releases_a_queued_message(scene: Scene) -> None:
+    """A message that the composer marked as queued is accepted when its turn starts."""
+    scene.ask("[say released]", metadata={"inboundDisposition": "queued"})
+
+    question = scene.box.transcript(scene.room)[-2]
+    assert question["metadata"]["inboundDisposition"] == "accepted_now"
+
+
+def test_it_splits_a_long_answer(scene: Scene) -> None:
+    """Parts before the last are progress, the last one completes the turn, and all of them make the text."""
+    position = scene.box.transcript(scene.room)[-1]["position"]
+
+    [last] = scene.ask("[long 900]")
+
+    parts = [row for row in scene.box.transcript(scene.room, after=position) if row["origin"] == "agent"]
+    assert [row["metadata"]["turnSemantics"] for row in parts] == ["progress", "turn_complete"]
+    assert [row["metadata"]["messageChunk"]["index"] for row in parts] == [1, 2]
+    assert parts[-1]["id"] == last["id"]
+    assert " ".join(row["text"] for row in parts).split() == [f"word{index}" for index in range(1, 901)]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("send-429", {"burst": 2, "times": 2}),
+        ("send-503", {"burst": 2, "times": 2}),
+        ("send-500", {}),
+        ("send-500-after-commit", {}),
+        ("send-lost-response", {}),
+        ("event-duplicate", {}),
+        ("event-duplicate-new-id", {}),
+        ("event-no-id", {}),
+        ("event-no-name", {}),
+        ("event-bytewise", {}),
+        ("event-multi-line", {}),
+        ("event-not-json", {}),
+        ("event-unknown-name", {}),
+        ("event-no-verdict", {}),
+        ("stream-drop", {}),
+        ("stream-drop-mid-frame", {}),
+        ("stream-drop-after", {}),
+        ("stream-end", {}),
+        ("typing-500", {}),
+        ("streaming-500", {}),
+        ("turn-500", {"times": 1}),
+        ("read-500", {}),
+    ],
+)
+def test_trouble_costs_no_answer_and_doubles_none(scene: Scene, name: str, settings: dict[str, Any]) -> None:
+    """Each fault fires, and the message is answered exactly once."""
+    fault = scene.box.fault(name, **settings)
+
+    answers = scene.ask(f"[say through {name}]")
+
+    scene.box.human.calm()
+    assert [answer["text"] for answer in answers] == [f"through {name}"]
+    assert fault.fired >= 1
+    assert fault.met >= fault.fired
+    texts = [row["text"] for row in scene.box.transcript(scene.room) if row["origin"] != "human"]
+    assert texts.count(f"through {name}") == 1
+
+
+def test_a_dropped_stream_is_taken_up_where_it_was(scene: Scene) -> None:
+    """What is said while no stream is open is replayed after the reconnect, by the id of the last event."""
+    before = scene.box.journal()[-1]["number"]
+    opened = scene.box.engine.streams_opened
+
+    assert scene.box.human.drop_streams() == 1
+    answers = scene.ask("[say caught up]")
+
+    reconnect = next(row for row in scene.box.journal(after=before) if row["path"] == "/agents/stream")
+    assert [answer["text"] for answer in answers] == ["caught up"]
+    assert reconnect["headers"]["last-event-id"].startswith("evt_")
+    assert scene.box.engine.streams_opened == opened + 1
+
+
+def test_a_recorded_message_wakes_nobody_and_is_remembered(scene: Scene) -> None:
+    """The verdict record_only starts no turn; its text reaches the model with the next one."""
+    before = len(scene.model.requests)
+
+    scene.box.human.say(scene.room, "the ledger is blue", verdict="record_only")
+    scene.ask("what did I say? [say noted]")
+
+    requests = scene.model.requests[before:]
+    assert len(requests) == 1
+    assert "the ledger is blue" in str(requests[0].body["messages"])
+
+
+def test_a_signal_is_consumed_and_stops_the_turn(scene: Scene) -> None:
+    """An interrupt reaches the running turn: it ends as interrupted and nothing is left pending."""
+    message_id = scene.box.human.say(scene.room, "[slow 8] [long 300]")
+    scene.box.wait("request", path="/runtime/turn", after=scene.box.journal()[-1]["number"], timeout_s=30)
+
+    scene.box.human.signal(scene.room, "interrupt")
+
+    scene.box.wait("idle", conversation_id=scene.room, timeout_s=30)
+    assert scene.box.human.turns(scene.room)[-1]["state"] == "interrupted"
+    assert scene.box.engine.read(lambda world: world.signals) == {}
+    assert message_id
