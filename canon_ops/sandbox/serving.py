@@ -44,7 +44,8 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # chosen at
 
 def loopback_socket(port: int) -> socket.socket:
     """A listening-to-be socket on 127.0.0.1; 0 takes any free port."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named because asyncio switches off Nagle's delay only for sockets that say they are TCP.
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind(("127.0.0.1", port))
