@@ -7,6 +7,7 @@ the form that was asked for. A :class:`Context` is the session seen from inside 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from canon_ops.cli.output import Result
     from canon_ops.cli.terminal import Canvas
     from canon_ops.hermes.homes import HermesHome
+    from canon_ops.operate.prompts import Prompts
 
 __all__ = ["CommonOptions", "Context", "Program", "Session", "WriteOptions"]
 
@@ -159,6 +161,12 @@ class Session:
 
             self.streams.err.write(f"{visible(text)}\n")
 
+    def progress(self, text: str) -> AbstractContextManager[None]:
+        """Show that something is going on while the block runs."""
+        from canon_ops.cli.progress import spinner
+
+        return spinner(self, text)
+
     def detail(self, text: str) -> None:
         """One line on stderr that only ``--verbose`` asks for."""
         if self.options.verbose:
@@ -191,6 +199,17 @@ class Context:
     def home(self) -> HermesHome:
         """See :meth:`Session.home`."""
         return self.session.home()
+
+    @property
+    def prompts(self) -> Prompts:
+        """The dialogue, or its absence."""
+        from canon_ops.cli.prompts import prompts_for
+
+        return prompts_for(self.session)
+
+    def progress(self, text: str) -> AbstractContextManager[None]:
+        """See :meth:`Session.progress`."""
+        return self.session.progress(text)
 
     def emit(self, result: Result) -> None:
         """Answer now, and go on: for commands that run until they are stopped."""

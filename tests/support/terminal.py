@@ -18,6 +18,17 @@ __all__ = ["Screen"]
 ENTER, DOWN, UP, CTRL_C, CTRL_D = "\r", "\x1b[B", "\x1b[A", "\x03", "\x04"
 
 
+class _AnsweringScreen(pyte.HistoryScreen):
+    """A screen that answers when the program asks where the cursor is, as terminals do."""
+
+    def __init__(self, columns: int, rows: int, answer: Callable[[str], None]) -> None:
+        super().__init__(columns, rows, history=1000)
+        self._answer = answer
+
+    def write_process_input(self, data: str) -> None:
+        self._answer(data)
+
+
 class Screen:
     """One program on a terminal of ``columns`` x ``rows``.
 
@@ -27,7 +38,7 @@ class Screen:
     def __init__(
         self, command: Sequence[str], environ: Mapping[str, str], *, columns: int = 80, rows: int = 40
     ) -> None:
-        self._screen = pyte.HistoryScreen(columns, rows, history=1000)
+        self._screen = _AnsweringScreen(columns, rows, self._answer)
         self._stream = pyte.ByteStream(self._screen)
         self._child = pexpect.spawn(
             command[0], list(command[1:]), env=dict(environ), dimensions=(rows, columns), timeout=5, echo=False
@@ -75,6 +86,9 @@ class Screen:
         self._child.close()
         status, signal = self._child.exitstatus, self._child.signalstatus
         return status if status is not None else 128 + (signal or 0)
+
+    def _answer(self, data: str) -> None:
+        self._child.send(data)
 
     def _read(self) -> bool:
         try:

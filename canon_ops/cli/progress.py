@@ -1,0 +1,41 @@
+"""Something is going on: a spinner on stderr where a person watches, one line where ``--verbose`` asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from canon_ops.cli.context import Session
+
+__all__ = ["spinner"]
+
+
+@contextmanager
+def spinner(session: Session, text: str) -> Iterator[None]:
+    """Show ``text`` while the block runs; the line is gone afterwards."""
+    err = session.streams.err
+    if session.options.quiet or not err.is_terminal or session.environ.get("TERM") == "dumb":
+        session.detail(text)
+        yield
+        return
+    from rich.console import Console
+
+    from canon_ops.cli.terminal import visible
+
+    canvas = session.canvas(err)
+    console = Console(
+        file=err.file,
+        width=canvas.width,
+        force_terminal=True,
+        color_system="standard" if canvas.colour else None,
+        no_color=not canvas.colour,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+        _environ={},  # the decision about colour and width is ours
+    )
+    with console.status(visible(session.redact(text)), spinner="dots" if canvas.unicode else "line"):
+        yield

@@ -1,0 +1,130 @@
+"""The dialogue at a terminal: questionary behind the ``Prompts`` protocol, drawn on stderr.
+
+Only made when a person sits at all three streams (:attr:`Session.may_ask`); everybody else gets ``Unattended``. Ctrl-C
+comes through as ``KeyboardInterrupt`` and Ctrl-D as ``EOFError``: both end the command with 130.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from canon_ops.cli.context import Session
+from canon_ops.cli.terminal import DIM, paint, visible
+from canon_ops.operate.prompts import Choice, Prompts, Question, Unattended, Validate
+from canon_ops.settings.secret import Secret
+
+if TYPE_CHECKING:
+    import questionary
+
+__all__ = ["TerminalPrompts", "prompts_for"]
+
+
+def prompts_for(session: Session) -> Prompts:
+    """The front end that fits: questions where somebody can answer them, a missing answer everywhere else."""
+    if session.may_ask:
+        return TerminalPrompts(session)
+    return Unattended(session.say, yes=session.options.yes)
+
+
+class TerminalPrompts:
+    """Questions on stderr, answers from the keyboard."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._canvas = session.canvas(session.streams.err)
+
+    def text(self, question: Question, *, default: str | None = None, validate: Validate | None = None) -> str:
+        import questionary
+
+        def complain(answer: str) -> str | None:
+            if not answer:
+                return None if default is not None else "An answer is needed here."
+            return validate(answer) if validate else None
+
+        shown = f" ({visible(default)})" if default else ""
+        answer = self._ask(
+            question,
+            lambda **look: questionary.text(
+                f"{visible(question.text)}{shown}", validate=_verdict(complain), validate_while_typing=False, **look
+            ),
+        )
+        return str(answer) or (default or "")
+
+    def secret(self, question: Question, *, validate: Validate | None = None) -> Secret:
+        import questionary
+
+        def complain(answer: str) -> str | None:
+            if not answer:
+                return "An answer is needed here."
+            return validate(answer) if validate else None
+
+        answer = self._ask(
+            question,
+            lambda **look: questionary.password(
+                visible(question.text), validate=_verdict(complain), validate_while_typing=False, **look
+            ),
+        )
+        self._session.redact.add(str(answer))
+        return Secret(str(answer))
+
+    def choose(self, question: Question, choices: Sequence[Choice], *, default: str | None = None) -> str:
+        import questionary
+
+        rows = [
+            questionary.Choice(
+                visible(f"{choice.label} - {choice.help}" if choice.help else choice.label), choice.value
+            )
+            for choice in choices
+        ]
+        answer = self._ask(
+            question,
+            lambda **look: questionary.select(
+                visible(question.text),
+                choices=rows,
+                default=default,
+                instruction="(arrow keys, then Enter)",
+                pointer="»" if self._canvas.unicode else ">",
+                **look,
+            ),
+        )
+        return str(answer)
+
+    def confirm(self, question: Question, *, default: bool) -> bool:
+        import questionary
+
+        if self._session.options.yes:
+            self.note(f"{question.text} Yes (--yes).")
+            return True
+        return bool(
+            self._ask(question, lambda **look: questionary.confirm(visible(question.text), default=default, **look))
+        )
+
+    def note(self, text: str) -> None:
+        self._session.say(text)
+
+    def progress(self, text: str) -> AbstractContextManager[None]:
+        return self._session.progress(text)
+
+    def _ask(self, question: Question, make: Callable[..., questionary.Question]) -> Any:
+        """Put one question, with its help above it; gives the answer, or lets Ctrl-C and Ctrl-D through."""
+        from prompt_toolkit.output import ColorDepth, create_output
+        from questionary import Style
+
+        if question.help:
+            self._session.streams.err.write(
+                paint(f"  {visible(question.help)}", DIM, colour=self._canvas.colour) + "\n"
+            )
+        colourless = {} if self._canvas.colour else {"color_depth": ColorDepth.DEPTH_1_BIT, "style": Style([])}
+        return make(output=create_output(stdout=self._session.streams.err.file), **colourless).unsafe_ask()
+
+
+def _verdict(complain: Callable[[str], str | None]) -> Callable[[str], bool | str]:
+    """questionary's form of a validator: True, or the complaint."""
+
+    def judge(answer: str) -> bool | str:
+        complaint = complain(answer)
+        return True if complaint is None else complaint
+
+    return judge
