@@ -65,6 +65,12 @@ class HermesConfig:
         own = _mapping(self.tree.get(name))
         return _as_bool(own["enabled"] if "enabled" in own else self.platform(name).get("enabled"))
 
+    @property
+    def multiplexes(self) -> bool:
+        """Whether one gateway serves several profiles; a top-level key beats the one below ``gateway``."""
+        nested = _mapping(self.tree.get("gateway")).get("multiplex_profiles")
+        return _as_bool(self.tree.get("multiplex_profiles", nested)) is True
+
     def _plugin_list(self, key: str) -> tuple[str, ...] | None:
         names = _mapping(self.tree.get("plugins")).get(key)
         return tuple(str(name) for name in names) if isinstance(names, list) else None

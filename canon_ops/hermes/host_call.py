@@ -147,7 +147,7 @@ class ImportOutcome:
     """
 
     error: str | None
-    place: str | None = None
+    place: tuple[str, int] | None = None
     missing: str | None = None
     registers: bool = False
     file: Path | None = None
@@ -283,5 +283,6 @@ def _hermes(row: Mapping[str, Any] | None) -> HermesFacts | None:
 
 def _import_outcome(row: Mapping[str, Any]) -> ImportOutcome:
     if not row["ok"]:
-        return ImportOutcome(error=row["error"], place=row.get("place"), missing=row.get("missing"))
+        place = row.get("place")
+        return ImportOutcome(error=row["error"], place=tuple(place) if place else None, missing=row.get("missing"))
     return ImportOutcome(error=None, registers=row["registers"], file=Path(row["file"]) if row["file"] else None)

@@ -128,7 +128,7 @@ def try_import(name: str) -> dict[str, Any]:
     except BaseException as error:  # whatever a module does at import, the answer says so
         last = traceback.format_exception_only(type(error), error)[-1].strip()
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != "<string>"]
-        place = f"{where[-1].filename}:{where[-1].lineno}" if where else None
+        place = [where[-1].filename, where[-1].lineno] if where else None
         return {"ok": False, "error": last, "place": place, "missing": getattr(error, "name", None)}
     return {
         "ok": True,

@@ -15,7 +15,7 @@ from canon_ops.hermes.homes import user_home
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.surroundings import Surroundings
 
-__all__ = ["canon_paths_from_disk", "surroundings_from_disk"]
+__all__ = ["canon_paths_from_disk", "read_optional", "surroundings_from_disk"]
 
 
 def surroundings_from_disk(
@@ -37,7 +37,7 @@ def surroundings_from_disk(
     block = read_config(config_file).platform("canon") if platform is None else platform
     without_agents = Surroundings(
         environ=environ,
-        dotenv=_read(env_file),
+        dotenv=read_optional(env_file),
         platform=block,
         dotenv_file=str(env_file),
         config_file=str(config_file),
@@ -47,7 +47,7 @@ def surroundings_from_disk(
         environ=environ,
         dotenv=without_agents.dotenv,
         platform=block,
-        agents=_read(paths.agents_file),
+        agents=read_optional(paths.agents_file),
         dotenv_file=str(env_file),
         config_file=str(config_file),
         agents_file=str(paths.agents_file),
@@ -61,11 +61,12 @@ def canon_paths_from_disk(hermes_home: Path, environ: Mapping[str, str]) -> Cano
         UnreadableDotenv, OutsideError: as above.
     """
     env_file = hermes_home / ".env"
-    merged = Surroundings(environ=environ, dotenv=_read(env_file), dotenv_file=str(env_file)).gateway_environ
+    merged = Surroundings(environ=environ, dotenv=read_optional(env_file), dotenv_file=str(env_file)).gateway_environ
     return CanonPaths.from_environ(merged, user_home(environ))
 
 
-def _read(file: Path) -> bytes | None:
+def read_optional(file: Path) -> bytes | None:
+    """A file's bytes, None when there is no such file; :class:`OutsideError` when it cannot be opened."""
     try:
         return file.read_bytes()
     except FileNotFoundError:

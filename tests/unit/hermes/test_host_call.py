@@ -102,7 +102,7 @@ def test_an_import_that_fails_tells_the_last_line_and_the_place(environment: Pat
 
     assert (outcomes["good"].ok, outcomes["good"].registers) == (True, True)
     assert outcomes["bad"].error == "ModuleNotFoundError: No module named 'nowhere_to_be_found'"
-    assert (outcomes["bad"].place, outcomes["bad"].missing) == (f"{site / 'bad.py'}:2", "nowhere_to_be_found")
+    assert (outcomes["bad"].place, outcomes["bad"].missing) == ((str(site / "bad.py"), 2), "nowhere_to_be_found")
     assert outcomes["leaves"].error == "SystemExit: 3"
 
 

@@ -1,0 +1,113 @@
+"""Is there a credential, is it tied to an environment, and does that environment take it?"""
+
+from __future__ import annotations
+
+import asyncio
+
+from canon_ops.client.api import CanonApi
+from canon_ops.client.errors import ApiError, Forbidden, Unauthorized
+from canon_ops.client.transport import UnusableKey
+from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.examination import Examination, credential_owner
+from canon_ops.errors import CanonOpsError
+from canon_ops.settings.credentials import Resolution
+from canon_ops.wire.health import IdentityMismatch
+
+__all__ = ["CHECKS"]
+
+
+def _present(examination: Examination) -> Finding:
+    try:
+        found = examination.resolution.examine()
+    except CanonOpsError as exc:
+        if credential_owner(exc) == "creds.present":
+            return from_error(Status.ERROR, exc)
+        return Finding(Status.OK, "There is a Canon credential; creds.binding tells what it lacks.")
+    key = found.settings["api_key"]
+    who = f"agent {found.agent_name or found.agent_id}" if found.agent_id else "an agent that only Canon knows"
+    hidden = [shadow.origin.describe() for shadow in key.shadows]
+    data = {
+        "canon_profile": found.profile,
+        "agent_id": found.agent_id,
+        "origin": key.origin.describe(),
+        "hides": hidden,
+    }
+    if hidden:
+        return Finding(
+            Status.WARNING,
+            f"The key in force is {key.origin.describe()}; it hides {' and '.join(hidden)}.",
+            Fix(key.shadows[0].origin.to_drop()),
+            data=data,
+        )
+    return Finding(Status.OK, f"The key for {who} is {key.origin.describe()}.", data=data)
+
+
+def _binding(examination: Examination) -> Finding:
+    try:
+        found = examination.resolution.examine()
+    except CanonOpsError as exc:
+        if credential_owner(exc) == "creds.binding":
+            return from_error(Status.ERROR, exc)
+        return Finding(Status.SKIPPED, "Not asked: creds.present tells why.", data={"needs": "creds.present"})
+    connection = found.connection
+    return Finding(
+        Status.OK,
+        f"The credential belongs to {connection.environment_id}.",
+        data={
+            "environment_id": connection.environment_id,
+            "base_url": connection.base_url,
+            "stream_url": connection.stream_url,
+        },
+    )
+
+
+async def _accepted(examination: Examination) -> Finding:
+    found = await asyncio.to_thread(examination.resolution)
+    if found.api_key is None:
+        return Finding(Status.SKIPPED, "The key is in the system's keyring, which this check does not open.")
+    api_probe = (await examination.probes())["API"]
+    if isinstance(api_probe.identity, IdentityMismatch):
+        return Finding(
+            Status.SKIPPED,
+            "The key is not shown to a service of another environment: net.environment tells more.",
+            data={"needs": "net.environment"},
+        )
+    try:
+        async with CanonApi(
+            found.connection, found.api_key, clock=examination.clock, timeout_s=examination.timeout_s
+        ) as api:
+            me = await api.me()
+    except (Unauthorized, Forbidden, UnusableKey) as exc:
+        return _refused(examination, found, exc)
+    if me.agent_id is not None and found.agent_id not in (None, me.agent_id):
+        return Finding(
+            Status.ERROR,
+            f"The key of the Canon profile {found.profile} belongs to agent {me.agent_id}, not to {found.agent_id}.",
+            Fix(examination.command(f"setup canon --canon-profile {found.profile} --agent-id {found.agent_id}")),
+            data={"expected": found.agent_id, "found": me.agent_id},
+        )
+    name = me.display_name or me.agent_id or "the agent"
+    return Finding(Status.OK, f"Canon takes the key: it is {name}.", data={"agent_id": me.agent_id})
+
+
+def _refused(examination: Examination, found: Resolution, error: CanonOpsError) -> Finding:
+    again = "setup canon"
+    if found.profile:
+        again += f" --canon-profile {found.profile}"
+    if found.agent_id:
+        again += f" --agent-id {found.agent_id}"
+    key = found.settings["api_key"]
+    return Finding(
+        Status.ERROR,
+        f"{found.connection.environment_id} does not take the key ({key.origin.describe()}): {error.what}",
+        Fix(examination.command(again)),
+        Place(key.origin.file, key.origin.line, path=key.name),
+        {"code": error.code, "status": error.status if isinstance(error, ApiError) else None},
+    )
+
+
+CHECKS = (
+    Check("creds.present", "Credential", "Is there one Canon credential to use?", _present),
+    Check("creds.binding", "Environment", "Is the credential tied to an environment?", _binding),
+    Check("creds.accepted", "Key", "Does Canon take the key, as that agent?", _accepted, network=True),
+)

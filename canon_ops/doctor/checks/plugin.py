@@ -1,0 +1,160 @@
+"""Is the plugin in the host, seen by it, importable, ours, enabled and not denied?
+
+These are separate questions on purpose: "installed", "enabled" and "loaded" are three different things, and each is
+mended differently.
+"""
+
+from __future__ import annotations
+
+from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.examination import Examination, FactMissing
+from canon_ops.doctor.repair import AddToList, RemoveFromList
+from canon_ops.errors import CanonOpsError
+from canon_ops.hermes.discovery import shell_words
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION
+
+__all__ = ["CHECKS"]
+
+
+def _installed(examination: Examination) -> Finding:
+    host = examination.host()
+    ours = host.facts.ours
+    if ours is None:
+        return Finding(
+            Status.ERROR,
+            f"{OUR_DISTRIBUTION} is not installed in {host.python}, which runs Hermes.",
+            Fix(_install_command(examination)),
+            data={"python": str(host.python)},
+        )
+    return Finding(
+        Status.OK,
+        f"{ours} is installed beside Hermes{' (editable)' if ours.editable else ''}.",
+        data={"version": ours.version, "editable": ours.editable},
+    )
+
+
+def _install_command(examination: Examination) -> str:
+    """What puts us into the host, by hand: the full path of its own installer."""
+    host = examination.host()
+    if host.installer is None:
+        return f"add {OUR_DISTRIBUTION} to the {host.layout.value} that Hermes runs from"
+    return shell_words(host.installer.command(host.python, "install", OUR_DISTRIBUTION))
+
+
+def _owner(examination: Examination) -> Finding:
+    host = examination.host()
+    foreign = host.facts.foreign
+    if not foreign:
+        return Finding(Status.OK, "No other distribution owns our import packages.")
+    names = ", ".join(map(str, foreign))
+    removal = "remove it from the environment that Hermes runs from"
+    if host.installer:
+        names_only = [one.name for one in foreign]
+        removal = shell_words(host.installer.command(host.python, "uninstall", *names_only))
+    return Finding(
+        Status.ERROR,
+        f"{names} in {host.python} owns import packages of {OUR_DISTRIBUTION}; which of the two runs is chance.",
+        Fix(removal),
+        data={"distributions": [{"name": one.name, "version": one.version} for one in foreign]},
+    )
+
+
+def _entry_point(examination: Examination) -> Finding:
+    names, host = examination.platform, examination.host()
+    point = host.facts.entry_point(names.plugin)
+    if host.facts.ours is None:
+        raise FactMissing("plugin.installed")
+    if point is None:
+        return Finding(
+            Status.ERROR,
+            f"Hermes sees no plugin {names.plugin}: {host.python} has no such entry point.",
+            Fix(_install_command(examination)),
+        )
+    data = {"name": point.name, "value": point.value, "distribution": point.distribution, "version": point.version}
+    if point.value.partition(":")[0] != names.package:
+        return Finding(
+            Status.ERROR,
+            f"The plugin {point.name} leads to {point.value} of {point.distribution}, not to {names.package}.",
+            Fix(f"remove {point.distribution} from {host.python}"),
+            data=data,
+        )
+    return Finding(Status.OK, f"Hermes sees {point.name} of {point.distribution} {point.version}.", data=data)
+
+
+def _imports(examination: Examination) -> Finding:
+    names = examination.platform
+    if examination.host().facts.ours is None:
+        raise FactMissing("plugin.installed")
+    try:
+        outcome = examination.imported.examine()
+    except CanonOpsError as exc:
+        return from_error(Status.ERROR, exc)
+    if outcome.error is not None:
+        return Finding(
+            Status.ERROR,
+            f"{names.package} does not import in Hermes' interpreter: {outcome.error}",
+            Fix(_install_command(examination)),
+            Place(*outcome.place) if outcome.place else Place(),
+            data={"missing": outcome.missing},
+        )
+    if not outcome.registers:
+        return Finding(
+            Status.ERROR,
+            f"{names.package} imports but has no register function; Hermes will not load it.",
+            Fix(_install_command(examination)),
+            Place(str(outcome.file)),
+        )
+    return Finding(Status.OK, f"{names.package} imports in Hermes' interpreter.", data={"file": str(outcome.file)})
+
+
+def _enabled(examination: Examination) -> Finding:
+    names, config = examination.platform, examination.config()
+    at = Place(str(config.file), path="plugins.enabled")
+    if config.enabled_plugins is not None and names.plugin in config.enabled_plugins:
+        return Finding(Status.OK, f"plugins.enabled names {names.plugin}.", at=at)
+    section = config.tree.get("plugins")
+    written = section.get("enabled") if isinstance(section, dict) else None
+    if written is not None and not isinstance(written, list):
+        return Finding(
+            Status.ERROR,
+            f"plugins.enabled is {written!r}, no list; Hermes ignores it and loads no plugin.",
+            Fix(examination.command(f"config add plugins.enabled {names.plugin} --convert")),
+            data={"value": str(written)},
+            at=at,
+        )
+    return Finding(
+        Status.ERROR,
+        f"plugins.enabled does not name {names.plugin}; Hermes will not load it.",
+        Fix(
+            examination.command(f"config add plugins.enabled {names.plugin}"),
+            AddToList("plugins.enabled", names.plugin),
+        ),
+        data={"enabled": list(config.enabled_plugins or ())},
+        at=at,
+    )
+
+
+def _denied(examination: Examination) -> Finding:
+    names, config = examination.platform, examination.config()
+    at = Place(str(config.file), path="plugins.disabled")
+    if names.plugin not in config.disabled_plugins:
+        return Finding(Status.OK, f"plugins.disabled does not name {names.plugin}.", at=at)
+    return Finding(
+        Status.ERROR,
+        f"plugins.disabled names {names.plugin}, which beats plugins.enabled: it never loads.",
+        Fix(
+            examination.command(f"config remove plugins.disabled {names.plugin}"),
+            RemoveFromList("plugins.disabled", names.plugin),
+        ),
+        at=at,
+    )
+
+
+CHECKS = (
+    Check("plugin.installed", "Package", "Is canon-ops installed in the interpreter that runs Hermes?", _installed),
+    Check("plugin.owner", "Owner", "Do our import packages belong to us alone?", _owner),
+    Check("plugin.entry_point", "Entry point", "Does Hermes see the plugin?", _entry_point),
+    Check("plugin.import", "Import", "Does the plugin import in Hermes' interpreter?", _imports, limit_s=60.0),
+    Check("plugin.enabled", "Enabled", "Is the plugin in plugins.enabled?", _enabled),
+    Check("plugin.denied", "Not denied", "Is the plugin absent from plugins.disabled?", _denied),
+)

@@ -1,0 +1,227 @@
+"""What is examined, and the facts about it that several checks share: each fetched once, by whoever asks first.
+
+A fact that cannot be had belongs to one check, its owner, which reports the reason (``fact.examine()`` raises it).
+Every other check asks ``fact()`` and gets :class:`FactMissing`, so that one fault makes one error and not ten.
+
+Facts are fetched in worker threads and may be asked for from several at once. ``probes`` goes out to the network and is
+awaited on the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from canon_ops.client.deadline import within
+from canon_ops.client.errors import RequestFailed
+from canon_ops.client.transport import HttpClient
+from canon_ops.errors import CanonOpsError
+from canon_ops.hermes.config_file import HermesConfig, read_config
+from canon_ops.hermes.discovery import HostInstallation, find_host
+from canon_ops.hermes.gateway import GatewayState, read_state
+from canon_ops.hermes.homes import HermesHome, HomeChoice
+from canon_ops.hermes.host_call import ImportOutcome, try_imports
+from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
+from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
+from canon_ops.runtime.clock import Clock, SystemClock
+from canon_ops.settings.credentials import Resolution, resolve
+from canon_ops.settings.dotenv import DotenvLine, decode_dotenv, read_lines
+from canon_ops.settings.environments import Connection
+from canon_ops.settings.problems import (
+    BadEndpoint,
+    EnvironmentMissing,
+    ForeignDatabase,
+    MissingEndpoint,
+    UnboundProfile,
+    UnknownEnvironment,
+)
+from canon_ops.settings.surroundings import Surroundings
+from canon_ops.wire.health import Identity, IdentityMismatch, check_identity, probe_urls
+
+__all__ = ["Examination", "Fact", "FactMissing", "Probed", "credential_owner"]
+
+T = TypeVar("T")
+
+# What is wrong with a credential that is there: it is tied to no environment, or to one that cannot be reached so.
+_BINDING_PROBLEMS = (
+    BadEndpoint, EnvironmentMissing, ForeignDatabase, MissingEndpoint, UnboundProfile, UnknownEnvironment,
+)  # fmt: skip
+
+
+def credential_owner(error: CanonOpsError) -> str:
+    """Which of the two credential checks reports a failed resolution."""
+    return "creds.binding" if isinstance(error, _BINDING_PROBLEMS) else "creds.present"
+
+
+class FactMissing(Exception):
+    """What a check needs could not be had; the check ``owner`` says why."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(f"needs {owner}")
+        self.owner = owner
+
+
+class Fact(Generic[T]):
+    """A value that is fetched at most once; so is the error, when it cannot be.
+
+    Args:
+        owner: the check that reports when it cannot be fetched; where several share that, a function of the error.
+    """
+
+    def __init__(self, owner: str | Callable[[CanonOpsError], str], fetch: Callable[[], T]) -> None:
+        self._owner = owner
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._value: tuple[T] | None = None
+        self._error: CanonOpsError | FactMissing | None = None
+
+    def __call__(self) -> T:
+        """The fact, for everybody but its owner.
+
+        Raises:
+            FactMissing: it cannot be had.
+        """
+        try:
+            return self.examine()
+        except CanonOpsError as exc:
+            raise FactMissing(self._owner if isinstance(self._owner, str) else self._owner(exc)) from exc
+
+    def examine(self) -> T:
+        """The fact, for its owner; raises the reason when there is none."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            if self._value is None:
+                try:
+                    self._value = (self._fetch(),)
+                except (CanonOpsError, FactMissing) as exc:
+                    self._error = exc
+                    raise
+            return self._value[0]
+
+
+class AsyncFact(Generic[T]):
+    """The same for a value that is awaited; it outlives the check that asked first."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[T]]) -> None:
+        self._fetch = fetch
+        self._task: asyncio.Future[T] | None = None
+
+    async def __call__(self) -> T:
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._fetch())
+        return await asyncio.shield(self._task)
+
+    async def aclose(self) -> None:
+        """Give up whatever is still being fetched."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What one of Canon's two services answered to a probe without a key.
+
+    Attributes:
+        status: HTTP status; None when no whole answer came.
+        identity: who it says it is; None when it could not be asked, or is merely down.
+        trouble: why there is no identity.
+    """
+
+    url: str
+    status: int | None
+    identity: Identity | IdentityMismatch | None
+    trouble: str | None = None
+
+
+@dataclass
+class Examination:
+    """One Hermes home under examination.
+
+    Args:
+        home: the home that the command acts on.
+        environ: the process environment.
+        python: what ``--python`` said, or None to find the host.
+        platform: the platform whose chain is examined.
+        offline: leave out what reaches beyond this machine.
+        timeout_s: for one request on the network.
+    """
+
+    home: HermesHome
+    environ: Mapping[str, str]
+    python: Path | None = None
+    platform: PlatformNames = PLATFORMS["canon"]
+    offline: bool = False
+    timeout_s: float = 10.0
+    clock: Clock = field(default_factory=SystemClock)
+
+    def __post_init__(self) -> None:
+        self.host: Fact[HostInstallation] = Fact("host.found", lambda: find_host(self.environ, python=self.python))
+        self.imported: Fact[ImportOutcome] = Fact("plugin.import", self._import)
+        self.config: Fact[HermesConfig] = Fact("config.parse", lambda: read_config(self.home.config_file))
+        self.dotenv: Fact[tuple[DotenvLine, ...]] = Fact("env.parse", self._dotenv)
+        self.surroundings: Fact[Surroundings] = Fact("creds.present", self._surroundings)
+        self.resolution: Fact[Resolution] = Fact(credential_owner, lambda: resolve(self.surroundings()))
+        self.gateway: Fact[GatewayState | None] = Fact("gateway.running", lambda: read_state(self.home))
+        self.probes: AsyncFact[Mapping[str, Probed]] = AsyncFact(self._probe)
+
+    def command(self, words: str) -> str:
+        """A ``canon-ops`` command to paste, aimed at this home."""
+        match self.home.how:
+            case HomeChoice.HOME_OPTION:
+                return f"canon-ops {words} --hermes-home {shlex.quote(str(self.home.path))}"
+            case HomeChoice.PROFILE_OPTION:
+                return f"canon-ops {words} --profile {self.home.profile_name}"
+            case _:
+                return f"canon-ops {words}"
+
+    async def aclose(self) -> None:
+        """Give up requests that nobody waits for any more."""
+        await self.probes.aclose()
+
+    async def _probe(self) -> Mapping[str, Probed]:
+        """Ask API and stream who they are, both at once. Source: Canon wire 1.5."""
+        connection = (await asyncio.to_thread(self.resolution)).connection
+        http = HttpClient(timeout_s=self.timeout_s)
+        try:
+            addresses = dict(probe_urls(connection))
+            found = await asyncio.gather(*(self._probe_one(http, connection, url) for url in addresses.values()))
+            return dict(zip(addresses, found, strict=True))
+        finally:
+            await http.aclose()
+
+    async def _probe_one(self, http: HttpClient, connection: Connection, url: str) -> Probed:
+        name = f"GET {url}"
+        try:
+            answer = await within(
+                self.clock,
+                self.timeout_s,
+                http.request("GET", url, name=name, headers={"Accept": "application/json"}),
+            )
+        except TimeoutError:
+            return Probed(url, None, None, f"No answer to {name} within {self.timeout_s:g} s.")
+        except RequestFailed as exc:
+            return Probed(url, None, None, exc.what)
+        identity = check_identity(connection, answer.headers, answer.content)
+        if isinstance(identity, IdentityMismatch) and identity.claims_nothing and answer.status >= 500:
+            return Probed(url, answer.status, None, f"{url} is down: status {answer.status}.")
+        return Probed(url, answer.status, identity)
+
+    def _import(self) -> ImportOutcome:
+        package = self.platform.package
+        return try_imports(self.host().python, [package], environ=self.home.environ(self.environ))[package]
+
+    def _dotenv(self) -> tuple[DotenvLine, ...]:
+        file = self.home.env_file
+        return read_lines(decode_dotenv(read_optional(file) or b"", file=str(file)))
+
+    def _surroundings(self) -> Surroundings:
+        config = self.config()
+        self.dotenv()
+        return surroundings_from_disk(self.home.path, self.environ, platform=config.platform(self.platform.name))

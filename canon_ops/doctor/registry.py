@@ -1,0 +1,50 @@
+"""All checks, in the order in which a person would look: the host first, the gateway last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canon_ops.doctor.check import Check
+from canon_ops.doctor.checks import config, credentials, gateway, host, network, plugin
+from canon_ops.errors import UsageError
+
+__all__ = ["CHECKS", "UnknownCheck", "areas", "select"]
+
+CHECKS: tuple[Check, ...] = (
+    *host.CHECKS,
+    *plugin.CHECKS,
+    *config.CHECKS,
+    *credentials.CHECKS,
+    *network.CHECKS,
+    *gateway.CHECKS,
+)
+
+
+class UnknownCheck(UsageError):
+    """An id or an area that no check has."""
+
+    code = "check_unknown"
+
+
+def areas(checks: Sequence[Check] = CHECKS) -> tuple[str, ...]:
+    """The areas, in the order of the checks."""
+    return tuple(dict.fromkeys(check.area for check in checks))
+
+
+def select(
+    only: Sequence[str] = (), skip: Sequence[str] = (), area: Sequence[str] = (), *, checks: Sequence[Check] = CHECKS
+) -> tuple[Check, ...]:
+    """The checks that a call means, in the order of the registry: those named or of a named area, less those skipped.
+
+    Raises:
+        UnknownCheck: a name that no check, or no area, has.
+    """
+    ids = {check.id for check in checks}
+    for name in (*only, *skip):
+        if name not in ids:
+            raise UnknownCheck(f"There is no check {name!r}.", fix="canon-ops doctor --list")
+    for name in area:
+        if name not in areas(checks):
+            raise UnknownCheck(f"There is no area {name!r}; areas are {', '.join(areas(checks))}.")
+    wanted = [check for check in checks if not (only or area) or check.id in only or check.area in area]
+    return tuple(check for check in wanted if check.id not in skip)

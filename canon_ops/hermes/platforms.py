@@ -1,0 +1,43 @@
+"""The platforms that this distribution brings to a Hermes host, and the names each goes by in the host's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+__all__ = ["PLATFORMS", "PlatformNames"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformNames:
+    """One platform.
+
+    Attributes:
+        name: what ``platforms.<name>`` and the gateway's state call it.
+        label: what people call it.
+        plugin: the entry-point name, which is what operators put into ``plugins.enabled``.
+        package: the import package behind the entry point.
+        allow_all_variable, allowlist_variable: who may start turns; None where the platform has no such switch.
+    """
+
+    name: str
+    label: str
+    plugin: str
+    package: str
+    allow_all_variable: str | None = None
+    allowlist_variable: str | None = None
+
+
+PLATFORMS: Mapping[str, PlatformNames] = MappingProxyType(
+    {
+        "canon": PlatformNames(
+            name="canon",
+            label="Canon",
+            plugin="canon-hermes",
+            package="canon_hermes_plugin",
+            allow_all_variable="CANON_ALLOW_ALL_USERS",
+            allowlist_variable="CANON_ALLOWED_USERS",
+        ),
+    }
+)

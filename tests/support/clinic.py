@@ -1,0 +1,100 @@
+"""A healthy installation made by hand, for a doctor to examine: nothing in it comes from our own writers.
+
+Host, home and Canon are each as small as they can be: an environment with something that looks like an audited Hermes
+and our distribution, three files, and a loopback Canon. A test spoils one thing and asks what is found.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.registry import CHECKS
+from canon_ops.doctor.run import Diagnosis, diagnose
+from canon_ops.hermes.homes import resolve_home
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.canon_files import profile_entry
+from tests.support.fake_host import clean_environ, make_environment, put_distribution, put_hermes
+
+__all__ = ["CONFIG", "Clinic", "open_clinic"]
+
+CONFIG = """\
+plugins:
+  enabled:
+  - canon-hermes
+platforms:
+  canon:
+    enabled: true
+"""
+
+
+@dataclass
+class Clinic:
+    """One user with one Hermes home."""
+
+    user: Path
+    python: Path
+    box: CanonSandbox
+    environ: dict[str, str] = field(default_factory=dict)
+    offline: bool = False
+    timeout_s: float = 5.0
+
+    @property
+    def home(self) -> Path:
+        return self.user / ".hermes"
+
+    def write_config(self, text: str) -> None:
+        self.home.joinpath("config.yaml").write_text(text)
+
+    def write_env(self, text: str) -> None:
+        self.home.joinpath(".env").write_text(text)
+
+    def write_profiles(self, **profiles: dict[str, object]) -> None:
+        self.user.joinpath(".canon", "agents.json").write_text(json.dumps(profiles))
+
+    def profile(self, **changes: object) -> dict[str, object]:
+        """The sandbox's own agent as a profile."""
+        ends = self.box.endpoints
+        return profile_entry(
+            **{
+                "agentId": "agent_sandbox",
+                "apiKey": ends.agent_key,
+                "environmentId": ends.environment_id,
+                "baseUrl": ends.api,
+                "streamUrl": ends.stream,
+                **changes,
+            }
+        )
+
+    def examine(self) -> Diagnosis:
+        environ = clean_environ(HOME=str(self.user)) | self.environ
+        examination = Examination(
+            home=resolve_home(environ),
+            environ=environ,
+            python=self.python,
+            offline=self.offline,
+            timeout_s=self.timeout_s,
+        )
+        return diagnose(CHECKS, examination)
+
+
+def open_clinic(user: Path, box: CanonSandbox, *, version: str = "0.19.0") -> Clinic:
+    """Everything in order: no finding."""
+    python = make_environment(user / "env")
+    put_hermes(python, version)
+    put_distribution(
+        python,
+        "canon-ops",
+        "0.1.0",
+        {"canon_hermes_plugin/__init__.py": "def register(ctx): ...\n"},
+        entry_points={"canon-hermes": "canon_hermes_plugin"},
+    )
+    clinic = Clinic(user, python, box)
+    clinic.home.mkdir()
+    user.joinpath(".canon").mkdir()
+    clinic.write_config(CONFIG)
+    clinic.write_env("CANON_ALLOW_ALL_USERS=true\n")
+    clinic.write_profiles(ops=clinic.profile())
+    return clinic

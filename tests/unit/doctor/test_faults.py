@@ -1,0 +1,424 @@
+"""Each seeded fault is found by the check that is about it, and no other check takes it for its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from canon_ops.doctor.check import Status
+from canon_ops.doctor.registry import CHECKS
+from canon_ops.doctor.repair import AddToList, RemoveFromList, SetConfig
+from canon_ops.errors import ExitCode
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.clinic import CONFIG, Clinic, open_clinic
+from tests.support.fake_host import put_distribution, script, site_of
+from tests.support.sandboxes import canon_box
+
+Statuses = dict[str, str]
+
+NO_HOST = dict.fromkeys(
+    ["host.version", "host.python", "plugin.installed", "plugin.owner", "plugin.entry_point", "plugin.import"],
+    "skipped",
+)
+NO_NETWORK = dict.fromkeys(["creds.accepted", "net.api", "net.stream", "net.environment"], "skipped")
+NO_CREDENTIAL = {"creds.present": "error", "creds.binding": "skipped", **NO_NETWORK}
+NO_BINDING = {"creds.binding": "error", **NO_NETWORK}
+
+
+@pytest.fixture(scope="module")
+def shared_box() -> Iterator[CanonSandbox]:
+    with canon_box() as box:
+        yield box
+
+
+@pytest.fixture
+def box(shared_box: CanonSandbox) -> Iterator[CanonSandbox]:
+    yield shared_box
+    shared_box.human.calm()
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, box: CanonSandbox) -> Clinic:
+    return open_clinic(tmp_path, box)
+
+
+def remarks(clinic: Clinic) -> Statuses:
+    """Every check that did not say ok, less the one that says that no gateway has run."""
+    found = {
+        one.check.id: one.finding.status.value
+        for one in clinic.examine().verdicts
+        if one.finding.status is not Status.OK
+    }
+    if found.get("gateway.running") == "info":
+        del found["gateway.running"]
+    return found
+
+
+def test_a_healthy_home_has_no_findings(clinic: Clinic) -> None:
+    """Nothing is reported about an installation in order, and every check could answer."""
+    diagnosis = clinic.examine()
+
+    assert [one.finding.message for one in diagnosis.findings] == []
+    assert diagnosis.summary == {"ok": len(CHECKS) - 1, "info": 1, "warning": 0, "error": 0, "skipped": 0, "unknown": 0}
+    assert diagnosis.exit_code(strict=True, asked_for=True) is ExitCode.DONE
+
+
+def no_interpreter(clinic: Clinic) -> None:
+    clinic.python = clinic.user / "gone" / "bin" / "python"
+
+
+def no_hermes(clinic: Clinic) -> None:
+    shutil.rmtree(site_of(clinic.python) / "hermes_cli")
+
+
+def other_version(clinic: Clinic) -> None:
+    site_of(clinic.python).joinpath("hermes_cli", "__init__.py").write_text('__version__ = "0.18.0"\n')
+
+
+def other_python(clinic: Clinic) -> None:
+    said = json.dumps(
+        {"v": 1, "imports": {"canon_hermes_plugin": {"ok": True, "registers": True, "file": "/x"}}, "plugins": None,
+         "facts": {
+             "executable": "/x/python", "python": "3.14.1", "platform": "linux", "prefix": "/x", "is_venv": True,
+             "has_pip": True, "externally_managed": False, "site": "/x", "site_writable": True,
+             "hermes": {"version": "0.19.0", "release_date": None, "folder": "/x", "is_checkout": False,
+                        "distribution": None},
+             "entry_points": [{"name": "canon-hermes", "value": "canon_hermes_plugin", "distribution": "canon-ops",
+                               "version": "1"}],
+             "owners": {"canon_hermes_plugin": [{"name": "canon-ops", "version": "1", "editable": False}]}}}
+    )  # fmt: skip
+    clinic.python = script(clinic.user / "python3.14", f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{said}\nEND\n")
+
+
+def not_installed(clinic: Clinic) -> None:
+    site = site_of(clinic.python)
+    shutil.rmtree(site / "canon_ops-0.1.0.dist-info")
+    shutil.rmtree(site / "canon_hermes_plugin")
+
+
+def foreign_beside_ours(clinic: Clinic) -> None:
+    put_distribution(clinic.python, "canon-hermes-plugin", "0.14.1", {"canon_hermes_plugin/cards.py": ""})
+
+
+def no_entry_point(clinic: Clinic) -> None:
+    site_of(clinic.python).joinpath("canon_ops-0.1.0.dist-info", "entry_points.txt").unlink()
+
+
+def entry_point_elsewhere(clinic: Clinic) -> None:
+    site_of(clinic.python).joinpath("canon_ops-0.1.0.dist-info", "entry_points.txt").write_text(
+        "[hermes_agent.plugins]\ncanon-hermes = somewhere_else\n"
+    )
+
+
+def missing_dependency(clinic: Clinic) -> None:
+    site_of(clinic.python).joinpath("canon_hermes_plugin", "__init__.py").write_text("import nowhere_to_be_found\n")
+
+
+def no_register(clinic: Clinic) -> None:
+    site_of(clinic.python).joinpath("canon_hermes_plugin", "__init__.py").write_text("")
+
+
+def not_enabled(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("  - canon-hermes", "  - borgee"))
+
+
+def enabled_as_text(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("\n  - canon-hermes", " borgee, canon-hermes"))
+
+
+def enabled_is_null(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("\n  - canon-hermes", ""))
+
+
+def denied(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("platforms:", "  disabled: [canon-hermes]\nplatforms:"))
+
+
+def platform_off(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("enabled: true", "enabled: no"))
+
+
+def platform_off_above(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG + "canon:\n  enabled: false\n")
+
+
+def platform_quoted(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("enabled: true", 'enabled: "true"'))
+
+
+def platform_unmentioned(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.partition("platforms:")[0])
+
+
+def config_with_a_tab(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("  canon:", "\tcanon:"))
+
+
+def no_config(clinic: Clinic) -> None:
+    clinic.home.joinpath("config.yaml").unlink()
+
+
+def multiplexing(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG + "gateway:\n  multiplex_profiles: true\n")
+
+
+def env_line_that_is_none(clinic: Clinic) -> None:
+    clinic.write_env("CANON_ALLOW_ALL_USERS=true\nCANON_AGENT: ops\n")
+
+
+def env_in_utf_32(clinic: Clinic) -> None:
+    clinic.home.joinpath(".env").write_bytes("CANON_AGENT=ops\n".encode("utf-32"))
+
+
+def no_profile(clinic: Clinic) -> None:
+    clinic.write_profiles()
+
+
+def two_profiles(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(), desk=clinic.profile())
+
+
+def unknown_profile(clinic: Clinic) -> None:
+    clinic.write_env("CANON_AGENT=desk\n")
+
+
+def damaged_profiles(clinic: Clinic) -> None:
+    clinic.user.joinpath(".canon", "agents.json").write_text('{"ops": {\n')
+
+
+def unbound_profile(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(environmentId=None))
+
+
+def key_without_environment(clinic: Clinic) -> None:
+    clinic.write_env(f"CANON_API_KEY={clinic.box.endpoints.agent_key}\n")
+
+
+def unknown_environment(clinic: Clinic) -> None:
+    clinic.write_env(f"CANON_API_KEY={clinic.box.endpoints.agent_key}\nCANON_ENVIRONMENT_ID=canon-moon-v1\n")
+
+
+def hidden_key(clinic: Clinic) -> None:
+    ends = clinic.box.endpoints
+    clinic.environ["CANON_API_KEY"] = "agk_live_sandbox_of_the_shell"
+    clinic.write_env(
+        f"CANON_API_KEY={ends.agent_key}\nCANON_ENVIRONMENT_ID={ends.environment_id}\nCANON_BASE_URL={ends.api}\n"
+        f"CANON_STREAM_URL={ends.stream}\nCANON_RTDB_URL=http://127.0.0.1:9\nCANON_FIREBASE_API_KEY=x\n"
+    )
+
+
+def key_in_the_keyring(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(apiKey=None, apiKeyRef={"service": "canon-ops", "account": "ops"}))
+
+
+def key_unknown_to_canon(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(apiKey="agk_live_sandbox_never_issued"))
+
+
+def key_revoked(clinic: Clinic) -> None:
+    clinic.box.fault("me-403")
+
+
+def key_of_another_agent(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(agentId="agent_other"))
+
+
+def api_of_another_environment(clinic: Clinic) -> None:
+    clinic.box.fault("health-wrong-environment")
+
+
+def stream_away(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(streamUrl="http://127.0.0.1:9"))
+
+
+def canon_away(clinic: Clinic) -> None:
+    clinic.write_profiles(ops=clinic.profile(baseUrl="http://127.0.0.1:9", streamUrl="http://127.0.0.1:9"))
+
+
+def offline(clinic: Clinic) -> None:
+    canon_away(clinic)
+    clinic.offline = True
+
+
+def state(clinic: Clinic, **fields: object) -> None:
+    clinic.home.joinpath("gateway_state.json").write_text(json.dumps({"gateway_state": "running", **fields}))
+
+
+def gateway_killed(clinic: Clinic) -> None:
+    state(clinic, pid=2**22 + 1, platforms={"canon": {"state": "connected"}})
+
+
+def gateway_without_canon(clinic: Clinic) -> None:
+    state(clinic, pid=1, platforms={})
+
+
+def gateway_retrying(clinic: Clinic) -> None:
+    state(clinic, pid=1, platforms={"canon": {"state": "retrying", "error_message": "no such host"}})
+
+
+def gateway_state_damaged(clinic: Clinic) -> None:
+    clinic.home.joinpath("gateway_state.json").write_text("{")
+
+
+SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
+    (no_interpreter, {"host.found": "error", **NO_HOST}),
+    (no_hermes, {"host.found": "error", **NO_HOST}),
+    (other_version, {"host.version": "error", "host.python": "skipped"}),
+    (other_python, {"host.python": "error"}),
+    (not_installed, {"plugin.installed": "error", "plugin.entry_point": "skipped", "plugin.import": "skipped"}),
+    (foreign_beside_ours, {"plugin.owner": "error"}),
+    (no_entry_point, {"plugin.entry_point": "error"}),
+    (entry_point_elsewhere, {"plugin.entry_point": "error"}),
+    (missing_dependency, {"plugin.import": "error"}),
+    (no_register, {"plugin.import": "error"}),
+    (not_enabled, {"plugin.enabled": "error"}),
+    (enabled_as_text, {"plugin.enabled": "error"}),
+    (enabled_is_null, {"plugin.enabled": "error"}),
+    (denied, {"plugin.denied": "error"}),
+    (platform_off, {"platform.enabled": "error"}),
+    (platform_off_above, {"platform.enabled": "error"}),
+    (platform_quoted, {"platform.enabled": "warning"}),
+    (platform_unmentioned, {"platform.enabled": "info"}),
+    (
+        config_with_a_tab,
+        {
+            "config.parse": "error",
+            **dict.fromkeys(["plugin.enabled", "plugin.denied", "platform.enabled", "gateway.multiplex"], "skipped"),
+            **dict.fromkeys(["creds.present", "creds.binding"], "skipped"),
+            **NO_NETWORK,
+        },
+    ),
+    (no_config, {"config.parse": "info", "plugin.enabled": "error", "platform.enabled": "info"}),
+    (multiplexing, {"gateway.multiplex": "error"}),
+    (env_line_that_is_none, {"env.parse": "warning"}),
+    (env_in_utf_32, {"env.parse": "error", "creds.present": "skipped", "creds.binding": "skipped", **NO_NETWORK}),
+    (no_profile, NO_CREDENTIAL),
+    (two_profiles, NO_CREDENTIAL),
+    (unknown_profile, NO_CREDENTIAL),
+    (damaged_profiles, NO_CREDENTIAL),
+    (unbound_profile, NO_BINDING),
+    (key_without_environment, NO_BINDING),
+    (unknown_environment, NO_BINDING),
+    (hidden_key, {"creds.present": "warning"}),
+    (key_in_the_keyring, {"creds.accepted": "skipped"}),
+    (key_unknown_to_canon, {"creds.accepted": "error"}),
+    (key_revoked, {"creds.accepted": "error"}),
+    (key_of_another_agent, {"creds.accepted": "error"}),
+    (api_of_another_environment, {"net.environment": "error", "creds.accepted": "skipped"}),
+    (stream_away, {"net.stream": "unknown", "net.environment": "unknown"}),
+    (canon_away, dict.fromkeys(["creds.accepted", "net.api", "net.stream", "net.environment"], "unknown")),
+    (offline, NO_NETWORK),
+    (gateway_killed, {"gateway.running": "warning"}),
+    (gateway_without_canon, {"gateway.running": "error"}),
+    (gateway_retrying, {"gateway.running": "error"}),
+    (gateway_state_damaged, {"gateway.running": "unknown"}),
+]
+
+
+@pytest.mark.parametrize(("seed", "expected"), SEEDED, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_seeded_fault_is_found_where_it_is(
+    seed: Callable[[Clinic], None], expected: Statuses, clinic: Clinic
+) -> None:
+    """The fault's own check fires with its severity; every other check says ok, or that it could not be asked."""
+    seed(clinic)
+
+    assert remarks(clinic) == expected
+
+
+def test_every_check_is_seen_to_fail() -> None:
+    """No check is without a fault that makes it say something else than ok of its own accord."""
+    fired = {name for _, expected in SEEDED for name, status in expected.items() if status not in ("skipped", "info")}
+
+    assert {check.id for check in CHECKS} <= fired
+
+
+@pytest.mark.parametrize(
+    ("seed", "check_id", "command", "repair"),
+    [
+        (not_enabled, "plugin.enabled", "canon-ops config add plugins.enabled canon-hermes",
+         AddToList("plugins.enabled", "canon-hermes")),
+        (denied, "plugin.denied", "canon-ops config remove plugins.disabled canon-hermes",
+         RemoveFromList("plugins.disabled", "canon-hermes")),
+        (platform_off, "platform.enabled", "canon-ops config set platforms.canon.enabled true",
+         SetConfig("platforms.canon.enabled", True)),
+        (multiplexing, "gateway.multiplex", "canon-ops config set gateway.multiplex_profiles false",
+         SetConfig("gateway.multiplex_profiles", False)),
+        (enabled_as_text, "plugin.enabled", "canon-ops config add plugins.enabled canon-hermes --convert", None),
+        (key_of_another_agent, "creds.accepted", "canon-ops setup canon --canon-profile ops --agent-id agent_other",
+         None),
+        (key_without_environment, "creds.binding",
+         "canon-ops env set CANON_ENVIRONMENT_ID canon-prod-v1   (one of: canon-prod-v1, canon-dev-v1)", None),
+        (gateway_killed, "gateway.running", "hermes gateway run", None),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)  # fmt: skip
+def test_a_finding_carries_its_cure(
+    seed: Callable[[Clinic], None], check_id: str, command: str, repair: object, clinic: Clinic
+) -> None:
+    """The command to paste, and the same as data where ``--fix`` can do it."""
+    seed(clinic)
+
+    found = next(one.finding for one in clinic.examine().findings if one.check.id == check_id)
+
+    assert found.fix is not None
+    assert (found.fix.command, found.fix.repair, found.fix.automatic) == (command, repair, repair is not None)
+
+
+def test_a_finding_names_its_place(clinic: Clinic) -> None:
+    """File, line and column stand in the finding and in its JSON form."""
+    config_with_a_tab(clinic)
+    missing_dependency(clinic)
+
+    by_id = {one.check.id: one.as_data() for one in clinic.examine().findings}
+
+    config, module = by_id["config.parse"], by_id["plugin.import"]
+    assert (config["file"], config["line"], config["column"]) == (str(clinic.home / "config.yaml"), 5, 1)
+    assert module["file"] == str(site_of(clinic.python) / "canon_hermes_plugin" / "__init__.py")
+    assert module["line"] == 1
+
+
+def test_no_key_is_in_any_answer(clinic: Clinic) -> None:
+    """Whatever is found, the key itself is nowhere in the document."""
+    for seed in (hidden_key, key_unknown_to_canon):
+        seed(clinic)
+
+        document = json.dumps(clinic.examine().as_data())
+
+        assert clinic.box.endpoints.agent_key not in document
+        assert "agk_live_sandbox_never_issued" not in document
+        assert "agk_live_sandbox_of_the_shell" not in document
+
+
+def test_an_unreachable_network_is_no_error(clinic: Clinic) -> None:
+    """Exit 0 when everything was asked, 3 when the caller asked for exactly that."""
+    canon_away(clinic)
+
+    diagnosis = clinic.examine()
+
+    assert diagnosis.exit_code(strict=True) is ExitCode.DONE
+    assert diagnosis.exit_code(asked_for=True) is ExitCode.OUTSIDE
+
+
+def test_the_home_is_as_it_was(clinic: Clinic) -> None:
+    """An examination makes no file and no folder in the home."""
+    before = sorted(path.relative_to(clinic.user) for path in clinic.home.rglob("*"))
+
+    clinic.examine()
+
+    assert sorted(path.relative_to(clinic.user) for path in clinic.home.rglob("*")) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the fake host claims to be on Linux")
+def test_the_host_is_described(clinic: Clinic) -> None:
+    """The evidence of an ok is there too, for scripts."""
+    data = {one.check.id: one.as_data()["data"] for one in clinic.examine().verdicts}
+
+    assert data["host.found"]["how"] == "option"
+    assert data["host.version"] == {"version": "0.19.0", "platform": "linux", "evidence": "run"}
+    assert data["creds.present"]["canon_profile"] == "ops"
+    assert data["creds.accepted"] == {"agent_id": "agent_sandbox"}
