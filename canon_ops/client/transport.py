@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from canon_ops.client.errors import MalformedAnswer, TransportFailure
@@ -21,6 +22,8 @@ from canon_ops.settings.secret import Secret
 from canon_ops.wire.retry import TransportKind
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 __all__ = ["Answer", "HttpClient", "UnusableKey", "bearer", "read_answer", "secret_header", "translated"]
@@ -173,7 +176,15 @@ class HttpClient:
         import httpx
 
         direct = dict.fromkeys(_LOOPBACK) if self._transport is None else None
-        return httpx.AsyncClient(transport=self._transport, follow_redirects=False, mounts=direct)
+        return httpx.AsyncClient(transport=self._transport, follow_redirects=False, mounts=direct, verify=_tls())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The certificates that we trust: read once in a process, since that takes longer than a reconnect."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 async def read_answer(response: httpx.Response, *, name: str, max_bytes: int = MAX_ANSWER_BYTES) -> Answer:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from canon_ops.runtime.clock import ManualClock
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.secret import Secret
 
-__all__ = ["KEY", "a_connection"]
+__all__ = ["KEY", "InstantClock", "a_connection"]
 
 KEY = Secret("agk_live_" + "k" * 24)
 
@@ -21,3 +24,15 @@ def a_connection(base_url: str = "https://api.test", stream_url: str | None = No
         rtdb_url="http://127.0.0.1:9000",
         firebase_api_key="web-key",
     )
+
+
+class InstantClock(ManualClock):
+    """A clock on which every pause is over at once, and written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        await asyncio.sleep(0)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["Exchange", "Loopback", "Request", "answer", "loopback", "until"]
+__all__ = ["Exchange", "Loopback", "Request", "Script", "answer", "loopback", "until"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,205 @@
+"""Real sockets: what a broken connection becomes, what is not loaded early, and where a proxy is not asked."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from canon_ops.client.api import CanonApi
+from canon_ops.client.deadline import within
+from canon_ops.client.errors import MalformedAnswer, TransportFailure
+from canon_ops.client.transport import HttpClient, read_answer
+from canon_ops.runtime.clock import ManualClock
+from canon_ops.wire.requests import SendMessage, Typing
+from canon_ops.wire.retry import TransportKind
+from tests.support.canon_wire import KEY, InstantClock, a_connection
+from tests.support.loopback import Exchange, answer, loopback, until
+
+WITH_ID = SendMessage("c1", "hi", message_id="m1")
+WITHOUT_ID = SendMessage("c1", "hi")
+
+
+def api_at(url: str, timeout_s: float = 30.0) -> CanonApi:
+    return CanonApi(a_connection(url), KEY, clock=InstantClock(), timeout_s=timeout_s)
+
+
+async def hang_up(exchange: Exchange) -> None:
+    """Take the request and close without an answer."""
+    exchange.writer.close()
+
+
+async def reset(exchange: Exchange) -> None:
+    """Take the request and break the connection."""
+    exchange.reset()
+
+
+async def stop_in_the_middle(exchange: Exchange) -> None:
+    """Promise more than is sent."""
+    await exchange.send(b'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"messageId"')
+    exchange.writer.close()
+
+
+async def speak_no_http(exchange: Exchange) -> None:
+    """Answer with something else."""
+    await exchange.send(b"220 mail.example ready\r\n\r\n")
+    exchange.writer.close()
+
+
+LOST = [hang_up, reset, stop_in_the_middle, speak_no_http]
+
+
+@pytest.mark.parametrize("lose", LOST, ids=lambda script: script.__name__)
+async def test_a_lost_answer_is_repeated_only_with_an_id(lose: Callable[[Exchange], Awaitable[None]]) -> None:
+    """However the answer got lost, a message with an id is sent again with the same bytes, one without is not."""
+    async with loopback(lose, answer(200, {"messageId": "m1"})) as box, api_at(box.url) as api:
+        assert await api.send_message(WITH_ID) == "m1"
+    async with loopback(lose, answer(200, {"messageId": "m1"})) as other, api_at(other.url) as api:
+        with pytest.raises(TransportFailure):
+            await api.send_message(WITHOUT_ID)
+
+    assert [request.body for request in box.requests] == [box.requests[0].body] * 2
+    assert len(other.requests) == 1
+
+
+async def test_nobody_listening_is_refused() -> None:
+    """A port without a server is told as a refused connection, with the address that was asked for."""
+    async with loopback(answer(200)) as box:
+        url = box.url
+
+    async with api_at(url) as api:
+        with pytest.raises(TransportFailure, match=r"No answer to GET /agents/me: connection refused") as raised:
+            await api.me()
+
+    assert raised.value.kind is TransportKind.REFUSED
+
+
+async def test_an_answer_that_takes_too_long_is_a_read_timeout() -> None:
+    """The time limit of the client holds for an answer that does not begin."""
+
+    async def say_nothing(exchange: Exchange) -> None:
+        await exchange.closed_by_client()
+
+    async with loopback(say_nothing) as box, api_at(box.url, timeout_s=0.05) as api:
+        with pytest.raises(TransportFailure) as raised:
+            await api.me()
+
+    assert raised.value.kind is TransportKind.READ_TIMEOUT
+
+
+async def test_a_compression_that_cannot_be_undone_is_a_malformed_answer() -> None:
+    """What the server did is unknown, so this is no transport failure."""
+    broken = answer(200, raw=b"no gzip at all", headers={"Content-Encoding": "gzip"})
+    async with loopback(broken) as box, api_at(box.url) as api:
+        with pytest.raises(MalformedAnswer, match="compressed"):
+            await api.send_message(WITH_ID)
+
+    assert len(box.requests) == 1
+
+
+async def test_an_answer_over_the_limit_is_not_kept() -> None:
+    """Memory is bounded whatever the other side sends."""
+    async with loopback(answer(200, raw=b"x" * 2_000)) as box:
+        http = HttpClient(timeout_s=5)
+        response = await http.open("GET", box.url, name="GET /", headers={})
+        with pytest.raises(MalformedAnswer, match="larger than 1,000 bytes"):
+            await read_answer(response, name="GET /", max_bytes=1_000)
+        await response.aclose()
+        await http.aclose()
+
+
+async def test_one_connection_serves_many_calls() -> None:
+    """Calls reuse their connection, and closing the client closes it."""
+    connections = []
+
+    async def keep(exchange: Exchange) -> None:
+        connections.append(exchange.writer)
+        await answer(200, {})(exchange)
+
+    async with loopback(keep) as box:
+        async with api_at(box.url) as api:
+            for _ in range(3):
+                await api.set_typing(Typing("c1", True))
+        await until(lambda: connections[0].is_closing())
+
+    assert len(box.requests) == 3
+    assert len({id(writer) for writer in connections}) == 1
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+async def test_this_machine_is_reached_without_a_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy of the environment is for the world outside; a loopback server is asked directly."""
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    async with loopback(answer(200, {"agentId": "a"})) as box, api_at(box.url) as api:
+        assert (await api.me()).agent_id == "a"
+
+
+def test_nothing_of_httpx_is_loaded_before_the_first_call() -> None:
+    """Importing every module of the client, and making a client, loads no network library."""
+    program = """
+import sys
+from canon_ops.client import api, health, registration, stream
+from canon_ops.runtime.clock import SystemClock
+from canon_ops.settings.environments import connection_for
+from canon_ops.settings.secret import Secret
+api.CanonApi(connection_for("canon-dev-v1"), Secret("agk_live_x"), clock=SystemClock())
+print([name for name in ("httpx", "httpcore", "anyio", "certifi") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+async def test_a_deadline_follows_the_clock_it_is_given() -> None:
+    """Work that is over in time gives its result; work that is not is cancelled and over before the error comes."""
+    clock = ManualClock()
+    ended = asyncio.Event()
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def quick() -> int:
+        return 7
+
+    assert await within(clock, 5, quick()) == 7
+    waiting = asyncio.ensure_future(within(clock, 5, endless()))
+    await until(lambda: clock.sleepers)
+    await clock.advance(5)
+    with pytest.raises(TimeoutError):
+        await waiting
+    assert ended.is_set()
+
+
+async def test_a_deadline_passes_errors_and_cancellation_on() -> None:
+    """An error of the work is the work's own; a cancelled caller cancels the work."""
+    clock = ManualClock()
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def failing() -> None:
+        raise LookupError("mine")
+
+    async def endless() -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(LookupError, match="mine"):
+        await within(clock, 5, failing())
+    waiting = asyncio.ensure_future(within(clock, 5, endless()))
+    await started.wait()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert ended.is_set()
+    assert clock.sleepers == 0
