@@ -61,7 +61,9 @@ from canon_ops.wire.ids import ConversationId, SessionKey, TurnId, own_message_i
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import Outcome as Attempt
 
-__all__ = ["Answer", "PureDesk", "Stream"]
+__all__ = ["C1", "Answer", "PureDesk", "Stream"]
+
+C1 = ConversationId("c1")
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Answer:
 class PureDesk:
     """One adapter without a world."""
 
-    conversation: ConversationId = ConversationId("c1")
+    conversation: ConversationId = C1
     turns: Turns = field(default_factory=Turns)
     book: Book = field(default_factory=Book)
     now_ms: int = 1_790_000_000_000

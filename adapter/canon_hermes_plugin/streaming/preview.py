@@ -4,8 +4,8 @@ The host edits its draft as fast as the model speaks. Each edit carries the whol
 post a long answer hundreds of times. Three rules decide:
 
 * one write at a time: what is offered while a write is in flight waits, and a newer offer replaces it;
-* a write of *n* bytes keeps the next one waiting for n / 24,000 seconds, so that a turn never posts more than that
-  many bytes a second, however long its answer grows; small texts appear at once;
+* a turn posts at most 24,000 bytes a second, and half a second's worth ahead of that, so that small texts appear at
+  once and a long answer slows its own previews down;
 * a change of activity alone (a tool started or ended) is written at most twice a second.
 
 ``text`` and ``blocks`` are merged into the node field by field, so a write leaves out what has not changed. The first
@@ -30,6 +30,7 @@ __all__ = ["Frame", "Preview", "PreviewStep", "Write", "drain", "drop", "due", "
 
 BYTES_PER_SECOND: Final = 24_000  # 59 KB over a minute then posts at most 25 times its size
 WRITE_OVERHEAD_BYTES: Final = 300  # ids, status, headers: what an empty write costs
+AHEAD_MS: Final = 500  # of the rate: short answers never wait
 ACTIVITY_PAUSE_MS: Final = 500  # canon-adapter R6.19
 
 
@@ -64,7 +65,7 @@ class Preview:
         waiting: the newest frame that has not been written.
         in_flight: a write has been handed out and has not ended.
         started_ms: when the last write was handed out.
-        free_ms: no text is written before this time.
+        paid_ms: when the rate has made up for everything written so far.
         activity_free_ms: no change of blocks alone is written before this time.
         dropped: the last write failed; the host's results say so as ``previewDropped``.
     """
@@ -74,7 +75,7 @@ class Preview:
     waiting: Frame | None = None
     in_flight: bool = False
     started_ms: int = 0
-    free_ms: int = 0
+    paid_ms: int = 0
     activity_free_ms: int = 0
     dropped: bool = False
 
@@ -106,7 +107,9 @@ def due(preview: Preview, *, now_ms: int) -> PreviewStep:
     frame = preview.waiting
     if frame is None or preview.in_flight:
         return PreviewStep(preview)
-    free_ms = preview.free_ms if frame.text is not None else max(preview.free_ms, preview.activity_free_ms)
+    free_ms = preview.paid_ms - AHEAD_MS
+    if frame.text is None:
+        free_ms = max(free_ms, preview.activity_free_ms)
     if preview.started_ms <= now_ms < free_ms:  # a clock that was set back must not hold the preview for hours
         return PreviewStep(preview, wake_ms=free_ms)
     return _write(preview, frame, now_ms=now_ms)
@@ -141,14 +144,15 @@ def _write(preview: Preview, frame: Frame, *, now_ms: int) -> PreviewStep:
     settled = replace(preview, waiting=None)
     if text is None and blocks is None:
         return PreviewStep(settled)
-    pause_ms = (_size(text, blocks) + WRITE_OVERHEAD_BYTES) * 1_000 // BYTES_PER_SECOND
+    cost_ms = (_size(text, blocks) + WRITE_OVERHEAD_BYTES) * 1_000 // BYTES_PER_SECOND
+    owed_ms = max(preview.paid_ms, now_ms) if preview.started_ms <= now_ms else now_ms
     started = replace(
         settled,
         text=preview.text if frame.text is None else frame.text,
         blocks=frame.blocks,
         in_flight=True,
         started_ms=now_ms,
-        free_ms=now_ms + pause_ms,
+        paid_ms=owed_ms + cost_ms,
         activity_free_ms=preview.activity_free_ms if text is not None else now_ms + ACTIVITY_PAUSE_MS,
     )
     return PreviewStep(started, Write(text, blocks))

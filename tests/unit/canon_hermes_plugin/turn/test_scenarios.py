@@ -5,17 +5,27 @@ Conversation ``c1``, turn ``hermes-turn-1``, a direct chat unless a test says ot
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from canon_hermes_plugin.turn.events import Ended, Outcome, Silenced, SteeringAccepted, ToolFinished
+from canon_hermes_plugin.turn.events import (
+    Ended,
+    InputAsked,
+    InputClosed,
+    Outcome,
+    Silenced,
+    SteeringAccepted,
+    ToolFinished,
+)
 from canon_hermes_plugin.turn.registry import Caller
 from canon_ops.wire.ids import TurnId
 from canon_ops.wire.messages import ReplyAuthority
 from tests.support.pure_desk import PureDesk
 
 NOBODY = Caller()
-DRAFT = {"expect_edits": True}
-NOTIFY = {"notify": True}
+DRAFT: dict[str, Any] = {"expect_edits": True}
+NOTIFY: dict[str, Any] = {"notify": True}
 TURN = TurnId("hermes-turn-1")
 
 
@@ -471,8 +481,6 @@ def test_a_first_write_takes_dead_blocks_away() -> None:
 
 def test_s6_51_a_refused_approval_keeps_the_turn() -> None:
     """S6.51: after a refusal the model answers, and the answer is delivered."""
-    from canon_hermes_plugin.turn.events import InputAsked, InputClosed
-
     desk = PureDesk()
     turn = desk.open()
 
