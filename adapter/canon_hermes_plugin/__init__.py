@@ -5,3 +5,17 @@ first, then runtime.py.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from canon_hermes_plugin.registration import PluginContext
+
+__all__ = ["register"]
+
+
+def register(ctx: PluginContext) -> None:
+    """Register the Canon platform with the host that loads this plugin."""
+    from canon_hermes_plugin.registration import register as register_with_host
+
+    register_with_host(ctx)

@@ -1,0 +1,207 @@
+"""The one door to Hermes: every host symbol that this plugin touches is named here and nowhere else.
+
+Nothing of the host is imported with this module. :func:`load_host` imports what an adapter needs when the host asks
+for one, and hands it out as one frozen :class:`Host`; everything behind that door sees attributes, never modules. What
+a host version may lack is a row of :data:`HELPERS` with our own fallback, so a difference between hosts is one line of
+one table, and a scenario that depends on it reads its expectation there.
+
+Checked by loading the real host of the development environment and comparing each row with it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = [
+    "HELPERS",
+    "PLATFORM_NAME",
+    "Helper",
+    "Host",
+    "HostFacts",
+    "home_folder",
+    "in_delegated_child",
+    "load_host",
+    "multiplex_refusal",
+    "platform_entry_fields",
+    "read_host_facts",
+    "session_value",
+]
+
+PLATFORM_NAME: Final = "canon"
+
+MULTIPLEX_ENABLED: Final = (
+    "gateway.multiplex_profiles is enabled, and one process would then answer with several Canon identities. "
+    "Set gateway.multiplex_profiles: false and run one Hermes gateway process per Canon profile."
+)
+MULTIPLEX_UNKNOWN: Final = (
+    "could not verify whether the Hermes gateway is multiplexing profiles; Canon does not start on a guess. "
+    "Set gateway.multiplex_profiles: false and run one Hermes gateway process per Canon profile."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What the audited table is asked with; ``version`` is None when the host does not say."""
+
+    version: str | None
+    python: str
+    platform: str
+
+
+def read_host_facts() -> HostFacts:
+    """The host's version and where it runs, without importing more of it than its version; it never raises."""
+    try:
+        version = importlib.import_module("hermes_cli").__version__
+    except (ImportError, AttributeError):
+        version = None
+    found = version if isinstance(version, str) and version else None
+    return HostFacts(found, f"{sys.version_info.major}.{sys.version_info.minor}", sys.platform)
+
+
+def multiplex_refusal(import_module: Callable[[str], Any] = importlib.import_module) -> str | None:
+    """Why this process must not hold a Canon adapter, or None.
+
+    A host that cannot be asked counts as multiplexing: two profiles in one process would share task context and
+    answer under each other's identity. Source: Canon adapter R1.14.
+    """
+    try:
+        active = import_module("agent.secret_scope").is_multiplex_active()
+    except Exception:  # the probe is the host's code: whatever it raises, the answer is "unknown"
+        return MULTIPLEX_UNKNOWN
+    return MULTIPLEX_ENABLED if active else None
+
+
+# --- rows: helpers that some audited version lacks -------------------------------------------------------------------
+
+
+def _inline_text(value: object, *, max_chars: int = 240) -> str:
+    """One line without control characters, at most ``max_chars``: the fallback of the host's neutraliser."""
+    printable = "".join(char if char.isprintable() else " " for char in str(value or ""))
+    line = " ".join(printable.split())
+    return line if len(line) <= max_chars else line[: max_chars - 3] + "..."
+
+
+def _same_text(text: str) -> str:
+    """A host without the helper does not close fences in its previews either."""
+    return text
+
+
+def _never() -> bool:
+    """A host without the helper runs no delegation with a copy of its parent's context."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A host function that not every audited version has, and what stands in for it."""
+
+    name: str
+    module: str
+    attribute: str
+    fallback: Callable[..., Any]
+    since: str
+
+
+HELPERS: Final[tuple[Helper, ...]] = (
+    Helper("neutralize_inline", "gateway.session", "neutralize_untrusted_inline_text", _inline_text, since="0.19"),
+    Helper("close_code_fences", "gateway.stream_consumer", "ensure_closed_code_fences", _same_text, since="0.21"),
+    Helper("in_delegated_child", "agent.delegation_context", "is_delegated_child_context", _never, since="0.21"),
+)
+
+
+HELPERS_BY_NAME: Final[Mapping[str, Helper]] = {helper.name: helper for helper in HELPERS}
+
+
+@cache
+def _resolve(helper: Helper) -> Callable[..., Any]:
+    try:
+        found = getattr(importlib.import_module(helper.module), helper.attribute)
+    except (ImportError, AttributeError):
+        return helper.fallback
+    return found if callable(found) else helper.fallback
+
+
+# --- the host -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The host's classes and helpers, by role.
+
+    The host ships no type information, so the classes are ``Any``; the code that uses them states what it relies on.
+    """
+
+    version: str
+    base_adapter: type[Any]
+    message_event: Callable[..., Any]
+    message_types: Mapping[str, Any]
+    send_result: Callable[..., Any]
+    session_key: Callable[..., str]
+    default_cursor: str
+    neutralize_inline: Callable[..., str]
+    close_code_fences: Callable[[str], str]
+    _platform_enum: Any
+
+    @property
+    def platform(self) -> Any:
+        """The host's enum member of our platform; made once when the host's enum does not know it yet (R1.16)."""
+        enum = self._platform_enum
+        try:
+            return enum(PLATFORM_NAME)
+        except ValueError:
+            member = object.__new__(enum)
+            member._value_ = PLATFORM_NAME
+            member._name_ = PLATFORM_NAME.upper()
+            enum._value2member_map_[PLATFORM_NAME] = member
+            enum._member_map_[member._name_] = member
+            return member
+
+
+def platform_entry_fields() -> frozenset[str]:
+    """The arguments that this host's ``register_platform`` takes; a newer one would fail the whole plugin."""
+    return frozenset(field.name for field in fields(importlib.import_module("gateway.platform_registry").PlatformEntry))
+
+
+def home_folder() -> Path:
+    """The Hermes home that this process works on."""
+    return Path(importlib.import_module("hermes_constants").get_hermes_home())
+
+
+def session_value(name: str) -> str:
+    """A session value of the running task, such as ``HERMES_SESSION_CHAT_ID``; empty when there is none."""
+    return str(importlib.import_module("gateway.session_context").get_session_env(name, "") or "")
+
+
+def in_delegated_child() -> bool:
+    """The running task belongs to a delegated child of a turn, not to the turn itself."""
+    return bool(_resolve(HELPERS_BY_NAME["in_delegated_child"])())
+
+
+@cache
+def load_host() -> Host:
+    """Import what an adapter uses of the host; called by the adapter factory, after the audit.
+
+    Raises:
+        ImportError, AttributeError: the host lacks something that every audited version has.
+    """
+    base = importlib.import_module("gateway.platforms.base")
+    config = importlib.import_module("gateway.config")
+    helpers = {helper.name: _resolve(helper) for helper in HELPERS}
+    return Host(
+        version=importlib.import_module("hermes_cli").__version__,
+        base_adapter=base.BasePlatformAdapter,
+        message_event=base.MessageEvent,
+        message_types={member.value: member for member in base.MessageType},
+        send_result=base.SendResult,
+        session_key=importlib.import_module("gateway.session").build_session_key,
+        default_cursor=config.DEFAULT_STREAMING_CURSOR,
+        neutralize_inline=helpers["neutralize_inline"],
+        close_code_fences=helpers["close_code_fences"],
+        _platform_enum=config.Platform,
+    )

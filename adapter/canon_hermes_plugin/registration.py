@@ -1,0 +1,138 @@
+"""What the plugin tells the host when it is loaded, in this order: tools and skill, hooks, platform.
+
+The host calls :func:`register` in every ``hermes`` process that discovers plugins, also in a short ``hermes status``,
+and again after a forced rediscovery. So it imports no adapter and no network library, keeps no "already registered"
+flag, and leaves the expensive work to the adapter factory, which only a gateway calls.
+
+On a host that is not audited the platform is registered all the same, with a check function that is false and the
+reason as install hint: a plugin that raised here would leave a gateway that looks healthy and never answers.
+
+Source: Canon adapter R1.6-R1.11; decisions H1-H3.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from canon_hermes_plugin import probe
+from canon_hermes_plugin.host import PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
+from canon_ops.hermes.audited import Refused, audit
+
+__all__ = ["MAX_MESSAGE_BYTES", "PLATFORM_HINT", "PluginContext", "register"]
+
+logger = logging.getLogger(__name__)
+
+LABEL: Final = "Canon"
+MAX_MESSAGE_BYTES: Final = 3_900  # 3,800 a part, and the host's 100 in reserve; Canon adapter R1.16
+INSTALL_HINT: Final = (
+    "Register or reconnect a Canon agent profile: run `canon-ops setup canon`, or `hermes gateway setup`."
+)
+PLATFORM_HINT: Final = (
+    "You are chatting on Canon, a messenger for people and their agents. The conversation may be direct or a group. "
+    "Be concise: everybody in the conversation reads what you post. Slash commands reach Hermes unchanged. "
+    "Canon marks your final answer as the end of the turn, so it notifies once."
+)
+
+
+class PluginContext(Protocol):
+    """What every audited host hands to ``register``; hooks, tools and skills are looked for before they are used."""
+
+    def register_platform(
+        self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
+    ) -> Any: ...
+
+
+def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
+    """Register Canon with the host, or the refusal of a host that is not audited.
+
+    Args:
+        ctx: the host's plugin context.
+        facts: what the host and its interpreter are; read from this process when None.
+    """
+    found = facts or read_host_facts()
+    verdict = audit(found.version, found.python, found.platform)
+    if isinstance(verdict, Refused):
+        _register_refusal(ctx, verdict)
+        return
+    # Tools, their toolset alias and the skill are registered here, before the hooks, once they exist.
+    register_hooks(ctx)
+    _register_platform(ctx, _entry())
+
+
+def register_hooks(ctx: PluginContext) -> None:
+    """Register the activity hooks; a context without hooks is left alone, and one refusal does not stop the others."""
+    from canon_hermes_plugin.hooks import HOOK_NAMES, activity_hooks
+
+    register_hook = getattr(ctx, "register_hook", None)
+    if not callable(register_hook):
+        return
+    hooks = activity_hooks()
+    for name in HOOK_NAMES:
+        try:
+            register_hook(name, getattr(hooks, name))
+        except Exception:  # the host's own validation; the other hooks still count
+            logger.warning("Hermes refused the hook %s; Canon shows less activity", name, exc_info=True)
+
+
+def _entry() -> dict[str, Any]:
+    """Every argument of the platform entry. Source: Canon adapter R1.11."""
+    return {
+        "name": PLATFORM_NAME,
+        "label": LABEL,
+        "adapter_factory": _make_adapter,
+        "check_fn": probe.is_ready,
+        "validate_config": probe.is_configured,
+        "is_connected": probe.is_configured,
+        "required_env": [],
+        "install_hint": INSTALL_HINT,
+        "env_enablement_fn": probe.enablement,
+        "cron_deliver_env_var": "CANON_HOME_CHANNEL",
+        "standalone_sender_fn": _send_standalone,
+        "allowed_users_env": "CANON_ALLOWED_USERS",
+        "allow_all_env": "CANON_ALLOW_ALL_USERS",
+        "max_message_length": MAX_MESSAGE_BYTES,
+        "pii_safe": False,
+        "allow_update_command": True,
+        "platform_hint": PLATFORM_HINT,
+    }
+
+
+def _register_platform(ctx: PluginContext, entry: Mapping[str, Any]) -> None:
+    """Hand over the arguments that this host's platform entry knows: an unknown one would fail the whole plugin."""
+    known = platform_entry_fields()
+    ctx.register_platform(**{name: value for name, value in entry.items() if name in known})
+
+
+def _register_refusal(ctx: PluginContext, refused: Refused) -> None:
+    sentence = f"{refused.sentence} {refused.fix}"
+    logger.error("The Canon platform stays off. %s", sentence)
+
+    def refuse(_config: Any) -> Any:
+        raise RuntimeError(sentence)
+
+    ctx.register_platform(
+        name=PLATFORM_NAME,
+        label=LABEL,
+        adapter_factory=refuse,
+        check_fn=lambda: False,
+        validate_config=lambda _config: False,
+        required_env=[],
+        install_hint=sentence,
+    )
+
+
+def _make_adapter(config: Any) -> Any:
+    """Build the adapter; only a gateway calls this, and only it pays for the imports."""
+    from canon_hermes_plugin.adapter import adapter_class
+
+    return adapter_class()(config)
+
+
+async def _send_standalone(*args: Any, **more: Any) -> dict[str, Any]:
+    """Deliver a message from a process without a gateway, such as a cron run."""
+    from canon_hermes_plugin.standalone import send_standalone
+
+    result: dict[str, Any] = await send_standalone(*args, **more)
+    return result

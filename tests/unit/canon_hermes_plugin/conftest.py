@@ -1,0 +1,51 @@
+"""A home of its own for everything that reads the process environment, and a real plugin context of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing of the developer's Hermes or Canon reaches a test."""
+    for name in ("HERMES_HOME", "HOME", "CANON_HOME"):
+        folder = tmp_path / name.lower()
+        folder.mkdir()
+        monkeypatch.setenv(name, str(folder))
+    for name in ("CANON_API_KEY", "CANON_ENVIRONMENT_ID", "CANON_AGENT", "CANON_AGENTS_JSON_BOOTSTRAP"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+class RecordingContext:
+    """A plugin context that only takes notes."""
+
+    def __init__(self) -> None:
+        self.platforms: list[dict[str, Any]] = []
+        self.hooks: list[tuple[str, Any]] = []
+
+    def register_platform(
+        self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
+    ) -> None:
+        entry = {"name": name, "label": label, "adapter_factory": adapter_factory, "check_fn": check_fn}
+        self.platforms.append(entry | more)
+
+    def register_hook(self, name: str, callback: Any) -> None:
+        self.hooks.append((name, callback))
+
+
+class BareContext:
+    """A plugin context that knows platforms only."""
+
+    def __init__(self) -> None:
+        self.platforms: list[dict[str, Any]] = []
+
+    def register_platform(
+        self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
+    ) -> None:
+        entry = {"name": name, "label": label, "adapter_factory": adapter_factory, "check_fn": check_fn}
+        self.platforms.append(entry | more)

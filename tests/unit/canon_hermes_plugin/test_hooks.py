@@ -1,0 +1,119 @@
+"""From the host's tool hooks to the adapter that has the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.active import ActiveSet, LiveAuthority
+from canon_hermes_plugin.hooks import ActivityHooks
+from canon_ops.settings.secret import Secret
+
+
+class Adapter:
+    """An adapter that takes notes and has turns open where it is told."""
+
+    def __init__(self, *, key: str = "k", conversations: tuple[str, ...] = ()) -> None:
+        self.noted: list[tuple[str, Mapping[str, Any]]] = []
+        self._key = key
+        self._conversations = conversations
+
+    def live_authority(self) -> LiveAuthority:
+        return LiveAuthority(Secret(self._key), "http://api", "http://stream", "open")
+
+    def has_open_turn(self, conversation_id: str) -> bool:
+        return conversation_id in self._conversations
+
+    def note_tool_started(self, call: Mapping[str, Any]) -> None:
+        self.noted.append(("started", call))
+
+    def note_tool_finished(self, call: Mapping[str, Any]) -> None:
+        self.noted.append(("finished", call))
+
+    def note_subagent_stopped(self, call: Mapping[str, Any]) -> None:
+        self.noted.append(("subagent", call))
+
+
+def hooks_for(active: ActiveSet, **session: str) -> ActivityHooks:
+    values = {f"HERMES_SESSION_{name.upper()}": value for name, value in session.items()}
+    return ActivityHooks(lambda name: values.get(name, ""), lambda: False, active=active)
+
+
+def test_a_finished_tool_reaches_the_adapter() -> None:
+    """S6.55: conversation, tool name, duration and call id arrive as the host gave them."""
+    adapter, active = Adapter(), ActiveSet()
+    active.join(adapter)
+
+    hooks_for(active, platform="canon", chat_id="conv-9", key="s").post_tool_call(
+        tool_name="grep", args={"q": 1}, result="r", status="ok", duration_ms=12, tool_call_id="tc1", task_id="t"
+    )
+
+    ((kind, call),) = adapter.noted
+    assert kind == "finished"
+    assert (call["conversation_id"], call["tool_name"], call["duration_ms"], call["tool_call_id"]) == (
+        "conv-9", "grep", 12, "tc1",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        pytest.param({"platform": "telegram", "chat_id": "c"}, id="other-platform"),
+        pytest.param({"platform": "cli", "chat_id": "c"}, id="cli"),
+        pytest.param({"platform": "canon", "chat_id": ""}, id="no-chat"),
+        pytest.param({}, id="nothing"),
+    ],
+)
+def test_calls_outside_a_canon_session_are_ignored(session: dict[str, str]) -> None:
+    """S6.56: another platform or an empty chat records nothing and raises nothing."""
+    adapter, active = Adapter(), ActiveSet()
+    active.join(adapter)
+    hooks = hooks_for(active, **session)
+
+    hooks.pre_tool_call(tool_name="x")
+    hooks.post_tool_call(tool_name="x")
+    hooks.subagent_stop()
+
+    assert adapter.noted == []
+
+
+def test_a_hook_never_raises(caplog: pytest.LogCaptureFixture) -> None:
+    """A broken adapter costs a log line, not the tool."""
+    active = ActiveSet()
+    active.join(None)  # type: ignore[arg-type]  # it cannot take a note
+
+    hooks_for(active, platform="canon", chat_id="c").pre_tool_call(tool_name="x")
+
+    assert "activity hook failed" in caplog.text
+
+
+def test_live_authority_needs_exactly_one_candidate() -> None:
+    """S2.14: the owner of the conversation; nobody when two own it, or when two are active and none is named."""
+    active, one, two = (
+        ActiveSet(),
+        Adapter(key="1", conversations=("c1", "c2")),
+        Adapter(key="2", conversations=("c2",)),
+    )
+    active.join(one)
+    active.join(two)
+
+    authority = active.live_authority("c1")
+
+    assert authority is not None and authority.api_key == Secret("1")
+    assert active.live_authority("c2") is None
+    assert active.live_authority() is None
+
+
+def test_a_member_that_left_is_no_candidate() -> None:
+    """Leaving twice does no harm, and the one that stays is the only candidate."""
+    active, one, two = ActiveSet(), Adapter(key="1"), Adapter(key="2")
+    active.join(one)
+    active.join(two)
+
+    active.leave(one)
+    active.leave(one)
+
+    authority = active.live_authority()
+    assert authority is not None and authority.api_key == Secret("2")
