@@ -1,0 +1,79 @@
+"""The credential of this gateway, found off the loop: settings, the profile file, and nothing that could hang.
+
+Source: Canon adapter R2.2; decisions C1.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from canon_hermes_plugin.connecting import Credential
+from canon_hermes_plugin.offload import Offload
+from canon_ops.errors import CanonOpsError, OutsideError
+from canon_ops.files.transaction import Transaction
+from canon_ops.settings.credentials import Resolution, resolve
+from canon_ops.settings.secret import Secret
+from canon_ops.settings.surroundings import Surroundings
+
+__all__ = ["KeyringUnread", "find_credential"]
+
+logger = logging.getLogger(__name__)
+
+
+class KeyringUnread(OutsideError):
+    """The profile holds only a reference to the keyring, which this gateway cannot follow."""
+
+    code = "key_in_keyring"
+
+
+async def find_credential(offload: Offload, read_surroundings: Callable[[], Surroundings]) -> Credential:
+    """Resolve the settings.
+
+    Args:
+        read_surroundings: reads what is on disk; it runs on a thread.
+
+    Raises:
+        CanonOpsError: whatever is wrong with the settings, as a sentence with its fix.
+    """
+    return await offload.run(_find, read_surroundings)
+
+
+def _find(read_surroundings: Callable[[], Surroundings]) -> Credential:
+    try:
+        surroundings = read_surroundings()
+    except OSError as exc:
+        raise OutsideError(f"{exc.filename} cannot be read: {exc.strerror}.", file=str(exc.filename)) from exc
+    resolution = resolve(surroundings)
+    _keep_bootstrapped(surroundings, resolution)
+    return Credential(resolution, _key(resolution))
+
+
+def _key(resolution: Resolution) -> Secret:
+    if resolution.api_key is not None:
+        return resolution.api_key
+    reference = resolution.api_key_ref
+    where = f"{reference.service}/{reference.account}" if reference is not None else "nowhere"
+    raise KeyringUnread(
+        f"The key of Canon profile {resolution.profile} is in the keyring ({where}), which the gateway does not read.",
+        fix=f"canon-ops setup canon --canon-profile {resolution.profile}",
+    )
+
+
+def _keep_bootstrapped(surroundings: Surroundings, resolution: Resolution) -> None:
+    """Write the profiles that the bootstrap variable brought into agents.json, where every other tool looks for them.
+
+    The gateway has them either way, so a file that cannot be written is a warning. A file that somebody else has
+    changed since it was read is left alone; the next start finds it as it is then.
+    """
+    if resolution.agents_data is None:
+        return
+    file = Path(surroundings.agents_file)
+    try:
+        with Transaction(file.parent) as transaction:
+            if transaction.read(file) == surroundings.agents:
+                transaction.stage(file, resolution.agents_data, private=True)
+                transaction.commit()
+    except (CanonOpsError, OSError) as error:
+        logger.warning("Canon: the bootstrapped profiles could not be written to %s: %s", file, error)
