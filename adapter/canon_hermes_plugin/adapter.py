@@ -1,0 +1,221 @@
+"""The adapter class that the host builds: a thin layer of the host's names over :class:`~.runtime.CanonRuntime`.
+
+The class is made for one host (:func:`build_adapter_class`) because its base class is the host's. It converts: a host
+event into an :class:`~.ports.Arrival`, a :class:`~.ports.Reply` into the host's result, host settings into options.
+It decides nothing.
+
+Source: Canon adapter R1.14-R1.16, R6.3, R7.1; Appendix D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from canon_hermes_plugin import host as host_door
+from canon_hermes_plugin.host import Host
+from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.ports import Arrival, Reply
+from canon_hermes_plugin.registration import MAX_MESSAGE_BYTES
+from canon_hermes_plugin.runtime import CanonRuntime, make_runtime
+from canon_ops.wire.splitting import PART_BYTES, byte_length
+
+__all__ = ["adapter_class", "build_adapter_class"]
+
+OVERFLOW_PARTS: Final = 16  # the host may grow one draft to this many parts; Canon adapter R7.10
+_ARRIVAL: Final = "canon_arrival"
+
+
+@cache
+def adapter_class() -> type[Any]:
+    """The adapter class of the host of this process."""
+    return build_adapter_class(host_door.load_host())
+
+
+def build_adapter_class(
+    host: Host,
+    *,
+    refusal: Callable[[], str | None] = host_door.multiplex_refusal,
+    runtime_for: Callable[..., CanonRuntime] = make_runtime,
+) -> type[Any]:
+    """Make the adapter class for ``host``.
+
+    Args:
+        refusal: why no adapter may exist in this process, asked before anything is read.
+        runtime_for: makes the runtime from the port and the host's platform settings.
+    """
+    base: Any = host.base_adapter
+
+    class CanonAdapter(base):  # type: ignore[misc]  # the host ships no types
+        """Canon for the Hermes gateway."""
+
+        REQUIRES_EDIT_FINALIZE = True
+        MAX_MESSAGE_LENGTH = MAX_MESSAGE_BYTES
+        splits_long_messages = True
+
+        def __init__(self, config: Any) -> None:
+            if sentence := refusal():
+                raise RuntimeError(sentence)
+            super().__init__(config, host.platform)
+            self._canon = runtime_for(_Port(self, host), config)
+
+        @property
+        def name(self) -> str:
+            return "Canon"
+
+        @property
+        def authorization_is_upstream(self) -> bool:
+            """Canon admitted the sender; the allowlist of people is enforced by the runtime (decisions C2)."""
+            return True
+
+        @property
+        def message_len_fn(self) -> Callable[[str], int]:
+            return byte_length
+
+        def streaming_overflow_limit(self) -> int:
+            return PART_BYTES * OVERFLOW_PARTS
+
+        async def connect(self, *, is_reconnect: bool = False) -> bool:
+            connected: bool = await self._canon.connect()
+            return connected
+
+        async def disconnect(self) -> None:
+            await self._canon.disconnect()
+
+        async def get_chat_info(self, chat_id: str) -> dict[str, Any]:
+            info: dict[str, Any] = await self._canon.chat_info(chat_id)
+            return info
+
+        async def send(self, chat_id: str, content: str, reply_to: str | None = None, metadata: Any = None) -> Any:
+            return _result(host, await self._canon.send(chat_id, content, reply_to=reply_to, metadata=metadata))
+
+        async def edit_message(
+            self, chat_id: str, message_id: str, content: str, *, finalize: bool = False, metadata: Any = None
+        ) -> Any:
+            edited = self._canon.edit(chat_id, message_id, content, finalize=finalize, metadata=metadata)
+            return _result(host, await edited)
+
+        async def send_typing(self, chat_id: str, metadata: Any = None) -> None:
+            await self._canon.typing(chat_id, on=True, metadata=metadata)
+
+        async def stop_typing(self, chat_id: str) -> None:
+            await self._canon.typing(chat_id, on=False)
+
+        async def on_processing_start(self, event: Any) -> None:
+            await self._canon.turn_started(_arrival(event), _session_key(self, host, event.source))
+
+        async def on_processing_complete(self, event: Any, outcome: Any) -> None:
+            await self._canon.turn_completed(_session_key(self, host, event.source), outcome.value)
+
+        def get_pending_message(self, session_key: str) -> Any:
+            """The host takes a queued message here when a run has ended, right before it answers it in the same run."""
+            event = super().get_pending_message(session_key)
+            if event is not None:
+                self._canon.follow_up_announced(session_key, _arrival(event))
+            return event
+
+    return CanonAdapter
+
+
+class _Port:
+    """The host as the runtime sees it."""
+
+    def __init__(self, adapter: Any, host: Host) -> None:
+        self._adapter = adapter
+        self._host = host
+
+    async def hand_over(self, request: Request) -> None:
+        await self._adapter.handle_message(self._event(request))
+
+    def set_fatal(self, code: str, sentence: str, *, retryable: bool) -> None:
+        self._adapter._set_fatal_error(code, sentence, retryable=retryable)
+
+    async def tell_fatal(self) -> None:
+        await self._adapter._notify_fatal_error()
+
+    def mark_connected(self) -> None:
+        self._adapter._mark_connected()
+
+    def mark_disconnected(self) -> None:
+        self._adapter._mark_disconnected()
+
+    def pause_typing(self, conversation_id: str) -> None:
+        self._adapter.pause_typing_for_chat(conversation_id)
+
+    def resume_typing(self, conversation_id: str) -> None:
+        self._adapter.resume_typing_for_chat(conversation_id)
+
+    def streaming_cursor(self) -> str:
+        runner = getattr(self._adapter, "gateway_runner", None)
+        streaming = getattr(getattr(runner, "config", None), "streaming", None)
+        cursor = getattr(streaming, "cursor", None)
+        return cursor if isinstance(cursor, str) else self._host.default_cursor
+
+    def close_code_fences(self, text: str) -> str:
+        return self._host.close_code_fences(text)
+
+    def inert_name(self, name: str) -> str:
+        return self._host.neutralize_inline(name)
+
+    def queue_depth(self, session_key: str) -> int:
+        runner = getattr(self._adapter, "gateway_runner", None)
+        overflow = getattr(runner, "_queued_events", None) or {}
+        waiting = 1 if session_key in self._adapter._pending_messages else 0
+        return waiting + len(overflow.get(session_key, ()))
+
+    def _event(self, request: Request) -> Any:
+        """The host's event: keywords only, because its fields change places between versions."""
+        intent = request.delivery_intent.value if request.delivery_intent is not None else None
+        event = self._host.message_event(
+            text=request.text,
+            message_type=self._host.message_types[request.type.value],
+            source=self._adapter.build_source(
+                chat_id=request.conversation_id,
+                chat_name=request.chat_name,
+                chat_type="group" if request.is_group else "dm",
+                user_id=request.user_id,
+                user_name=request.user_name,
+                message_id=request.message_id,
+            ),
+            raw_message=dict(request.raw),
+            message_id=request.message_id,
+            media_urls=list(request.media_urls),
+            media_types=list(request.media_types),
+            reply_to_message_id=request.reply_to,
+            channel_prompt=request.channel_prompt,
+            channel_context=request.channel_context,
+            metadata={"deliveryIntent": intent} if intent else {},
+        )
+        event.delivery_intent = intent
+        setattr(event, _ARRIVAL, Arrival.of(request))
+        return event
+
+
+def _arrival(event: Any) -> Arrival:
+    """What the runtime knows of the event: what it attached itself, or the bare conversation of an internal start."""
+    known = getattr(event, _ARRIVAL, None)
+    if isinstance(known, Arrival):
+        return known
+    message_id = event.message_id if isinstance(event.message_id, str) else None
+    return Arrival(str(event.source.chat_id), message_id, responder_id=event.source.user_id or None)
+
+
+def _session_key(adapter: Any, host: Host, source: Any) -> str:
+    """The key under which the host runs the source; both sides read the same two settings (hermes-host 9.1)."""
+    settings: Mapping[str, Any] = adapter.config.extra
+    return host.session_key(
+        source,
+        group_sessions_per_user=settings.get("group_sessions_per_user", True),
+        thread_sessions_per_user=settings.get("thread_sessions_per_user", False),
+    )
+
+
+def _result(host: Host, reply: Reply) -> Any:
+    return host.send_result(
+        success=reply.success,
+        message_id=reply.message_id,
+        error=reply.error,
+        raw_response=dict(reply.raw) if reply.raw is not None else None,
+        retryable=reply.retryable,
+    )

@@ -1,0 +1,317 @@
+"""The one place that holds the turns: every call of the host becomes one call of the pure core and its effects.
+
+The core decides (:mod:`~canon_hermes_plugin.turn`), :mod:`~canon_hermes_plugin.outbound` carries out. This class only
+keeps the newest value, hands in what the core must not know by itself (time, fresh ids, the caller's mark), and turns
+the route of a ``send`` or an ``edit_message`` into the host's answer. It lives on the gateway's loop; only
+:meth:`TurnDesk.has_open_turn` may be asked from another thread.
+
+Source: Canon adapter sections 6 and 7; the tables stand in turn/machine.py and turn/routing.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from canon_hermes_plugin.binding import TurnMark, bind, current_mark, in_own_task
+from canon_hermes_plugin.deliveries import Attempt, Sent
+from canon_hermes_plugin.outbox.host_metadata import split_metadata
+from canon_hermes_plugin.ports import Arrival, Reply
+from canon_hermes_plugin.turn import registry
+from canon_hermes_plugin.turn.effects import Effect, Final, TurnClosed
+from canon_hermes_plugin.turn.events import (
+    Ended,
+    FinalDeferred,
+    FinalRejected,
+    FinalSettled,
+    Kind,
+    Opening,
+    Outcome,
+    Staged,
+    TurnEvent,
+)
+from canon_hermes_plugin.turn.machine import Turn
+from canon_hermes_plugin.turn.registry import Caller, Found, Move, Turns
+from canon_hermes_plugin.turn.routing import (
+    Auxiliary,
+    Duplicate,
+    Marks,
+    Open,
+    Plain,
+    Replay,
+    Route,
+    Stage,
+    Stale,
+    route_edit,
+    route_send,
+)
+from canon_ops.runtime.clock import Clock
+from canon_ops.wire import ids
+from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
+
+__all__ = ["TurnDesk"]
+
+Answer: TypeAlias = FinalSettled | FinalDeferred | FinalRejected | TurnClosed | None
+"""What became of a turn's final message; TurnClosed when there was none, None when the adapter closed first."""
+
+STILL_TRYING = "Canon timed out on the message; its delivery continues"  # "timed out" keeps the host from repeating it
+
+
+class TurnDesk:
+    """The turns of one adapter.
+
+    Args:
+        carry: takes effects over, in order, without waiting.
+        attempt: sends a message of no turn, or repeats one that is not settled, once.
+        is_quiet: whether a turn of the conversation shows only its answer.
+        draft_text: the text of an unfinished draft without the host's cursor.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        carry: Callable[[Iterable[Effect]], None],
+        attempt: Callable[[Final], Awaitable[Attempt]],
+        is_quiet: Callable[[str], bool],
+        draft_text: Callable[[str], str],
+    ) -> None:
+        self._clock = clock
+        self._carry = carry
+        self._attempt = attempt
+        self._is_quiet = is_quiet
+        self._draft_text = draft_text
+        self._turns = Turns()
+        self._waiting: dict[TurnId, list[asyncio.Future[Answer]]] = {}
+        self._is_open = True
+
+    @property
+    def turns(self) -> Turns:
+        """The newest value."""
+        return self._turns
+
+    def has_open_turn(self, conversation_id: str) -> bool:
+        """Whether a turn of the conversation is open; callable from any thread, the value never changes in place."""
+        return bool(self._turns.open_in(ConversationId(conversation_id)))
+
+    # --- the host's run ------------------------------------------------------------------------------------------
+
+    def start(self, arrival: Arrival, session_key: str) -> None:
+        """A run begins in this task. Source: R6.4."""
+        opening = self._opening(arrival, session_key)
+        self._take(registry.open_turn(self._turns, opening, now_ms=self._clock.now_ms()))
+        bind(opening.turn_id, opening.conversation_id, session_key)
+
+    def announce(self, session_key: str, arrival: Arrival) -> None:
+        """The host took the session's next message from its queue; it answers it in the same run."""
+        turn = self._turns.open_for(SessionKey(session_key))
+        if turn is not None:
+            self._turns = registry.announce(self._turns, turn.id, self._opening(arrival, session_key))
+
+    def typing_seen(self) -> None:
+        """The host says that it types: in the run's own task, that is where an announced follow-up begins."""
+        mark = current_mark()
+        if mark is not None and in_own_task(mark):
+            self._take(registry.cross(self._turns, TurnId(mark.turn_id), now_ms=self._clock.now_ms()))
+
+    async def complete(self, session_key: str, outcome: str) -> None:
+        """The run ended; returns once Canon has the answer, or cannot take it now, or there is none."""
+        turn = self._running(session_key)
+        if turn is None:
+            return
+        answered = self._answer_of(turn.id)
+        self.apply(turn.id, Ended(Outcome(outcome)))
+        await answered
+
+    def _running(self, session_key: str) -> Turn | None:
+        """The turn in which the run of this task, or of this session, is now."""
+        mark = current_mark()
+        if mark is not None and mark.session_key == session_key:
+            turn = self._turns.live.get(self._turns.current(TurnId(mark.turn_id)))
+            if turn is not None and turn.is_open:
+                return turn
+        return self._turns.open_for(SessionKey(session_key))
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def apply(self, turn_id: TurnId, event: TurnEvent) -> None:
+        """Feed an event to a turn."""
+        self._take(registry.apply(self._turns, turn_id, event, now_ms=self._clock.now_ms()))
+        if isinstance(event, FinalSettled | FinalDeferred | FinalRejected):
+            self._tell(turn_id, event)
+
+    def note(self, conversation_id: str, mark: TurnMark | None, session_key: str, event: TurnEvent) -> None:
+        """Feed an event of a tool to the turn whose task, or session, it came from; nobody's is dropped."""
+        caller = Caller(TurnId(mark.turn_id) if mark else None, SessionKey(session_key) if session_key else None)
+        found = registry.find(self._turns, ConversationId(conversation_id), caller)
+        if isinstance(found, Found):
+            self.apply(found.turn_id, event)
+
+    def closed(self, effect: TurnClosed) -> None:
+        """A turn is over."""
+        self._tell(effect.turn_id, effect)
+
+    # --- the host's texts -----------------------------------------------------------------------------------------
+
+    async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
+        """Answer a ``send``. Source: R7.1-R7.5; the table in turn/routing.py."""
+        conversation = ConversationId(conversation_id)
+        marks = Marks.read(metadata)
+        route = route_send(self._turns, conversation, _caller(), marks, connected=self._is_open)
+        return await self._follow(route, conversation, text, reply_to=reply_to, metadata=metadata)
+
+    async def edit(self, conversation_id: str, message_id: str, text: str, *, finalize: bool, metadata: Any) -> Reply:
+        """Answer an ``edit_message``; it succeeds under the id that it edits. Source: R7.6."""
+        conversation = ConversationId(conversation_id)
+        route = route_edit(self._turns, conversation, _caller(), message_id, finalize=finalize, connected=self._is_open)
+        reply = await self._follow(route, conversation, text, reply_to=None, metadata=metadata)
+        known = reply.message_id if isinstance(route, Duplicate) else message_id
+        return Reply(reply.success, known, reply.error, reply.raw, reply.retryable)
+
+    async def _follow(
+        self, route: Route, conversation: ConversationId, text: str, *, reply_to: str | None, metadata: Any
+    ) -> Reply:
+        split = split_metadata(metadata)
+        match route:
+            case Stale() | Auxiliary():
+                return Reply(True, raw=route.raw)
+            case Duplicate(turn_id=turn_id):
+                return Reply(True, turn_id, raw=route.raw)
+            case Plain():
+                final = Final(None, conversation, text, reply_to, split.metadata, split.options, names_turn=False)
+                return _reply(await self._attempt(final))
+            case Replay(turn_id=turn_id):
+                return await self._replay(turn_id, conversation, text, reply_to, split.metadata, split.options)
+            case Open():
+                opened = self._open(route, conversation)
+                staged = Staged(text, route.finalized, None, reply_to, split.metadata, split.options)
+                reply = await self._stage(opened, staged)
+                is_own = route.kind is Kind.OWN and route.finalized
+                return Reply(
+                    reply.success, reply.message_id if is_own else opened, reply.error, reply.raw, reply.retryable
+                )
+            case Stage():
+                segment = route.segment
+                if route.is_new:
+                    segment = ids.stream_message_id(route.turn_id, secrets.token_hex(16))
+                staged = Staged(
+                    self._shown(route, text), route.finalized, segment, reply_to, split.metadata, split.options
+                )
+                reply = await self._stage(route.turn_id, staged)
+                raw = {**route.raw, **(reply.raw or {})}
+                return Reply(reply.success, segment or route.turn_id, reply.error, raw, reply.retryable)
+
+    def _shown(self, route: Stage, text: str) -> str:
+        """The text without the host's cursor: only a run's unfinished draft can have one. Source: R6.18."""
+        turn = self._turns.live.get(route.turn_id)
+        is_draft = not route.finalized and (turn is None or turn.is_lifecycle)
+        return self._draft_text(text) if is_draft else text
+
+    def _open(self, route: Open, conversation: ConversationId) -> TurnId:
+        fresh = {
+            Kind.LOOSE: lambda: ids.turn_id(secrets.token_hex(10)),
+            Kind.OWN: lambda: ids.own_message_id(secrets.token_hex(16)),
+        }
+        turn_id = route.turn_id or fresh[route.kind]()
+        opening = Opening(
+            turn_id,
+            conversation,
+            quiet=self._is_quiet(conversation),
+            kind=route.kind,
+            semantics=route.semantics,
+        )
+        self._take(registry.open_turn(self._turns, opening, now_ms=self._clock.now_ms()))
+        return turn_id
+
+    async def _stage(self, turn_id: TurnId, staged: Staged) -> Reply:
+        """Stage a text; when that ends a turn without a run, its delivery is the answer."""
+        turn = self._turns.live.get(turn_id)
+        if turn is None or turn.is_lifecycle or not staged.finalized:
+            self.apply(turn_id, staged)
+            after = self._turns.live.get(turn_id)
+            dropped = after is not None and after.preview.dropped
+            return Reply(True, turn_id, raw={"previewDropped": True} if dropped else {})
+        answered = self._answer_of(turn_id)
+        self.apply(turn_id, staged)
+        return self._settled(turn.opening.kind, await answered)
+
+    def _settled(self, kind: Kind, answer: Answer) -> Reply:
+        match answer:
+            case FinalSettled(message_id=message_id):
+                return Reply(True, message_id)
+            case FinalDeferred(reason=reason) if kind is Kind.LOOSE:
+                return Reply(False, error=reason, retryable=True)
+            case FinalDeferred():
+                return Reply(False, error=STILL_TRYING)
+            case FinalRejected(reason=reason):
+                return Reply(False, error=reason)
+        return Reply(True, raw={"suppressedStaleOutput": True} if answer is None else {})
+
+    async def _replay(
+        self,
+        turn_id: TurnId,
+        conversation: ConversationId,
+        text: str,
+        reply_to: str | None,
+        metadata: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> Reply:
+        """Repeat the unsettled message of a loose turn. Source: R7.17."""
+        attempt = await self._attempt(Final(turn_id, conversation, text, reply_to, metadata, options))
+        if isinstance(attempt, Sent):
+            self.apply(turn_id, FinalSettled(attempt.message_id))
+            return Reply(True, turn_id)
+        return _reply(attempt)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """The adapter disconnects: what runs is interrupted on Canon, and later texts of the host are stale."""
+        self._is_open = False
+        for turn in [turn for turn in self._turns.live.values() if turn.is_open]:
+            self.apply(turn.id, Ended(Outcome.CANCELLED))
+
+    def abandon(self) -> None:
+        """Nothing will be carried out any more: let everybody go who waits for it."""
+        for turn_id in list(self._waiting):
+            self._tell(turn_id, None)
+
+    # --- bookkeeping ----------------------------------------------------------------------------------------------
+
+    def _opening(self, arrival: Arrival, session_key: str) -> Opening:
+        return Opening(
+            turn_id=ids.turn_id(secrets.token_hex(10)),
+            conversation_id=ConversationId(arrival.conversation_id),
+            quiet=self._is_quiet(arrival.conversation_id),
+            session=SessionKey(session_key),
+            source_message_id=arrival.message_id,
+            authority=arrival.authority,
+            responder_id=arrival.responder_id,
+        )
+
+    def _take(self, move: Move) -> None:
+        self._turns = move.turns
+        self._carry(move.effects)
+
+    def _answer_of(self, turn_id: TurnId) -> asyncio.Future[Answer]:
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(turn_id, []).append(answered)
+        return answered
+
+    def _tell(self, turn_id: TurnId, answer: Answer) -> None:
+        for waiting in self._waiting.pop(turn_id, ()):
+            if not waiting.done():
+                waiting.set_result(answer)
+
+
+def _caller() -> Caller:
+    mark = current_mark()
+    return Caller(TurnId(mark.turn_id) if mark else None)
+
+
+def _reply(attempt: Attempt) -> Reply:
+    if isinstance(attempt, Sent):
+        return Reply(True, attempt.message_id)
+    return Reply(False, error=attempt.reason, retryable=attempt.may_pass)

@@ -1,0 +1,226 @@
+"""From stream frames to the host: what an event means, in the order of its conversation, and when it counts as done.
+
+The stream's reader decides at once what an event is (:mod:`~canon_hermes_plugin.inbound` does, purely); what takes
+time, a lookup and the hand-over, waits in a lane of its conversation, so that one conversation cannot hold up another
+or the reader. An event is done when the host has the message, and only then may the cursor pass it. When the hand-over
+fails, the stream is asked for a replay; a message that fails again and again is given up with an error in the log,
+because one bad message must not make the agent deaf.
+
+Source: Canon adapter R2.13, R2.14, R3.1; defects D21, D25, D35, D56.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from canon_hermes_plugin import cursor as cursors
+from canon_hermes_plugin import inbound, rooms
+from canon_hermes_plugin.cursor import Cursor, Ticket
+from canon_hermes_plugin.inbound import Inbound, Request, Suppress, Wake
+from canon_hermes_plugin.inert import Neutraliser
+from canon_hermes_plugin.lanes import Lanes
+from canon_hermes_plugin.rooms import Rooms
+from canon_ops.errors import CanonOpsError
+from canon_ops.settings.options import UserAccess
+from canon_ops.wire.agents import AgentIdentity, Conversation
+from canon_ops.wire.events import (
+    AgentContext,
+    ConversationUpdated,
+    ReplayExpired,
+    SignalWaiting,
+    StreamEvent,
+    StreamTrouble,
+    parse_event,
+)
+from canon_ops.wire.messages import MessageCreated
+from canon_ops.wire.sse import Frame
+
+__all__ = ["Inflow"]
+
+logger = logging.getLogger(__name__)
+
+IN_WORK: Final = 256  # events whose work has not ended; beyond that the reader waits
+ATTEMPTS: Final = 3
+FAILURES_REMEMBERED: Final = 256
+
+
+class Inflow:
+    """The inbound side of one connection, and what it remembers.
+
+    Args:
+        identity: who we are, as Canon said at connect.
+        conversations: the rooms, as Canon listed them at connect.
+        fetch_rooms: asks Canon for the rooms again.
+        hand_over: gives a message to the host.
+        control: takes a signal of a conversation.
+        replay: asks for everything after the cursor once more.
+    """
+
+    def __init__(
+        self,
+        *,
+        identity: AgentIdentity,
+        conversations: tuple[Conversation, ...],
+        access: UserAccess,
+        neutralise: Neutraliser,
+        fetch_rooms: Callable[[], Awaitable[tuple[Conversation, ...]]],
+        hand_over: Callable[[Request], Awaitable[None]],
+        control: Callable[[str], Awaitable[None]],
+        replay: Callable[[], None],
+    ) -> None:
+        self.identity = identity
+        self._access = access
+        self._neutralise = neutralise
+        self._fetch_rooms = fetch_rooms
+        self._hand_over = hand_over
+        self._control = control
+        self._replay = replay
+        self._state = Inbound(rooms=rooms.listed(Rooms(), conversations))
+        self._cursor = Cursor()
+        self._failures: OrderedDict[str, int] = OrderedDict()
+        self._room = asyncio.Semaphore(IN_WORK)
+        self._lanes = Lanes(lambda error: logger.error("Canon: an event could not be handled", exc_info=error))
+
+    @property
+    def rooms(self) -> Rooms:
+        """What is known of the conversations."""
+        return self._state.rooms
+
+    @property
+    def cursor(self) -> str | None:
+        """The last event that is done together with everything before it."""
+        return self._cursor.position
+
+    def resume_from(self) -> str | None:
+        """The cursor, for a connection that is about to be opened."""
+        self._cursor = cursors.rewind(self._cursor)
+        return self._cursor.position
+
+    async def refresh_rooms(self) -> None:
+        """Ask Canon for the conversations again.
+
+        Raises:
+            CanonOpsError: it could not be asked.
+        """
+        listed = await self._fetch_rooms()
+        self._state = replace(self._state, rooms=rooms.listed(self._state.rooms, listed))
+
+    async def take(self, frame: Frame) -> None:
+        """Handle a frame of the stream; waits only while too much is in work.
+
+        Raises:
+            CanonOpsError: the rooms could not be refreshed after a gap; the cursor has moved already.
+        """
+        event = parse_event(frame)
+        if isinstance(event, ReplayExpired):
+            await self._after_gap(event)
+            return
+        admitted = cursors.admit(self._cursor, frame.id)
+        self._cursor = admitted.cursor
+        if admitted.is_running:
+            return
+        if isinstance(event, MessageCreated):
+            await self._message(frame.payload(), admitted.ticket)
+            return
+        self._state_event(event)
+        self._done(admitted.ticket)
+
+    async def drain(self) -> None:
+        """Return once everything taken has been handed over."""
+        await self._lanes.drain()
+
+    async def stop(self) -> None:
+        """Drop what has not been handed over; the cursor has not passed it."""
+        await self._lanes.stop()
+
+    async def _after_gap(self, event: ReplayExpired) -> None:
+        """Canon no longer holds what came after our cursor. Source: R2.13."""
+        logger.warning("Canon cannot replay from %s; going on from %s", self._cursor.position, event.cursor or "now")
+        self._cursor = cursors.jump(self._cursor, event.cursor)
+        await self.refresh_rooms()
+
+    def _state_event(self, event: StreamEvent | None) -> None:
+        match event:
+            case StreamTrouble(code=code, message=message):
+                logger.warning("Canon stream says: %s (%s)", message, code)
+            case AgentContext(identity=identity):
+                self.identity = _merged(self.identity, identity)
+            case ConversationUpdated(conversation_id=conversation_id, changes=changes):
+                known = rooms.changed(self._state.rooms, conversation_id, changes)
+                self._state = replace(self._state, rooms=known)
+            case SignalWaiting(conversation_id=conversation_id):
+                self._lanes.add(("control", conversation_id), partial(self._control, conversation_id))
+
+    async def _message(self, payload: Any, ticket: Ticket) -> None:
+        admission = inbound.admit(
+            self._state, payload, identity=self.identity, access=self._access, neutralise=self._neutralise
+        )
+        self._state = admission.state
+        match admission.verdict:
+            case Wake() as wake:
+                await self._room.acquire()
+                self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket))
+                return
+            case Suppress(conversation_id=conversation_id, reason=reason):
+                logger.info("Canon: a message in %s starts no turn: %s", conversation_id, reason)
+            case verdict:
+                logger.debug("Canon: message dropped: %s", verdict)
+        self._done(ticket)
+
+    async def _wake(self, wake: Wake, ticket: Ticket) -> None:
+        message_id = wake.created.message.id
+        try:
+            if not wake.is_room_known:
+                await self._look_up(wake.conversation_id)
+            self._state, request = inbound.request(
+                self._state, wake, identity=self.identity, neutralise=self._neutralise
+            )
+            await self._hand_over(request)
+        except Exception:
+            # The outermost edge of a hand-over. The message must come again, unless it is the message that is bad.
+            logger.exception("Canon: message %s could not be handed to Hermes", message_id)
+            if not self._is_given_up(message_id):
+                self._state = inbound.released(self._state, message_id)
+                self._cursor = cursors.failed(self._cursor, ticket)
+                self._replay()
+                return
+            logger.error("Canon: message %s is given up after %d attempts", message_id, ATTEMPTS)
+        finally:
+            self._room.release()
+        self._state = inbound.settled(self._state, message_id)
+        self._done(ticket)
+
+    async def _look_up(self, conversation_id: str) -> None:
+        """A room that nobody has described decides which session its members share, so Canon is asked first."""
+        try:
+            await self.refresh_rooms()
+        except CanonOpsError as error:
+            logger.warning("Canon did not describe conversation %s: %s", conversation_id, error.what)
+
+    def _is_given_up(self, message_id: str | None) -> bool:
+        key = message_id or ""
+        count = self._failures.pop(key, 0) + 1
+        self._failures[key] = count
+        if len(self._failures) > FAILURES_REMEMBERED:
+            self._failures.popitem(last=False)
+        return count >= ATTEMPTS
+
+    def _done(self, ticket: Ticket) -> None:
+        self._cursor = cursors.handled(self._cursor, ticket)
+
+
+def _merged(known: AgentIdentity, said: AgentIdentity) -> AgentIdentity:
+    """The policy is whatever ``agent.context`` says now; the rest stays where it says nothing. Source: R2.13, D56."""
+    return AgentIdentity(
+        agent_id=said.agent_id or known.agent_id,
+        owner_id=said.owner_id or known.owner_id,
+        outbound_policy=said.outbound_policy,
+        display_name=said.display_name or known.display_name,
+        raw=said.raw,
+    )

@@ -1,0 +1,194 @@
+"""Carries the effects of turns out to Canon: ordered lanes for each conversation, and the answers back as events.
+
+Canon keeps one turn state and one streaming node a conversation, so what concerns them leaves in the order in which the
+machine said it. The caller never waits: an effect is taken over at once, and what a preview or a final message came to
+is reported as an event of its turn. Everything else is said once; a failure is logged, and the next state or write
+repairs what people see.
+
+Source: Canon adapter R6.2, R6.10, R6.11, R6.17, D39, D49, D57.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Final, Protocol
+
+from canon_hermes_plugin.lanes import Lanes
+from canon_hermes_plugin.turn import effects as effect_types
+from canon_hermes_plugin.turn.effects import (
+    ClearNode,
+    DeliverFinal,
+    Effect,
+    PublishState,
+    RetireNode,
+    TurnClosed,
+    WakeAt,
+    Warn,
+    WritePreview,
+)
+from canon_hermes_plugin.turn.events import Due, PreviewEnded, TurnEvent
+from canon_ops.errors import CanonOpsError
+from canon_ops.runtime.clock import Clock
+from canon_ops.wire.ids import TurnId
+from canon_ops.wire.requests import StreamingWrite, TurnPhase, TurnState
+
+__all__ = ["LiveSurfaces", "Outbound", "TypingRefresh"]
+
+logger = logging.getLogger(__name__)
+
+WRITE_LIMIT_S: Final = 5.0  # a final message waits for the last preview; a second of silence is better than ten
+STATE_LIMIT_S: Final = 10.0
+BEATS_WAITING: Final = 16  # beyond this, another "still at work" tells people nothing that the waiting ones do not
+
+
+class LiveSurfaces(Protocol):
+    """The writes that Canon forgets by itself; :class:`canon_ops.client.api.CanonApi` is one."""
+
+    async def write_streaming(self, write: StreamingWrite) -> None: ...
+    async def clear_streaming(self, conversation_id: str) -> None: ...
+    async def publish_turn(self, state: TurnState) -> None: ...
+
+
+class TypingRefresh(Protocol):
+    """The host's refresh of the typing dots."""
+
+    def pause_typing(self, conversation_id: str) -> None: ...
+    def resume_typing(self, conversation_id: str) -> None: ...
+
+
+class Outbound:
+    """The owner of the lanes and of the turns' timers.
+
+    Args:
+        report: takes an event for a turn; it may lead to further effects.
+        deliver: takes a final message over; it returns when Canon has it, has refused it, or when it is left to a
+            later attempt, and has reported which.
+        closed: told that a turn is over.
+        queue_depth: how many messages wait behind the turns of a conversation.
+    """
+
+    def __init__(
+        self,
+        surfaces: LiveSurfaces,
+        clock: Clock,
+        *,
+        report: Callable[[TurnId, TurnEvent], None],
+        deliver: Callable[[effect_types.Final], Awaitable[None]],
+        closed: Callable[[TurnClosed], None],
+        typing: TypingRefresh,
+        queue_depth: Callable[[TurnId], int],
+    ) -> None:
+        self._surfaces = surfaces
+        self._clock = clock
+        self._report = report
+        self._deliver = deliver
+        self._closed = closed
+        self._typing = typing
+        self._queue_depth = queue_depth
+        self._lanes = Lanes(lambda error: logger.error("Canon: carrying an effect out failed", exc_info=error))
+        self._timers: dict[asyncio.Task[None], TurnId] = {}
+
+    def carry(self, effects: Iterable[Effect]) -> None:
+        """Take effects over, in order."""
+        for effect in effects:
+            self._take(effect)
+
+    async def drain(self) -> None:
+        """Return once everything taken over has been said and no turn waits for its time."""
+        await self._lanes.drain()
+        while self._timers:
+            await asyncio.wait(list(self._timers))
+            await self._lanes.drain()
+
+    async def stop(self) -> None:
+        """Drop what waits and end every task."""
+        timers = list(self._timers)
+        for timer in timers:
+            timer.cancel()
+        await asyncio.gather(*timers, return_exceptions=True)
+        await self._lanes.stop()
+
+    def _take(self, effect: Effect) -> None:
+        match effect:
+            case PublishState():
+                self._steer_typing(effect)
+                if not (effect.state.is_open and self._lanes.backlog(effect.conversation_id) >= BEATS_WAITING):
+                    self._lanes.add(effect.conversation_id, partial(self._publish, effect))
+            case WritePreview():
+                self._lanes.add(effect.conversation_id, partial(self._write, effect))
+            case RetireNode():
+                self._lanes.add(effect.conversation_id, partial(self._retire, effect))
+            case ClearNode():
+                self._lanes.add(effect.conversation_id, partial(self._clear, effect))
+            case DeliverFinal(final=final):
+                # A lane of their own: a final message may take several attempts, and states must not wait for it.
+                self._lanes.add(("final", final.conversation_id), partial(self._deliver, final))
+            case WakeAt():
+                self._wake(effect)
+            case Warn():
+                logger.warning("Canon turn %s: %s (%s)", effect.turn_id, effect.sentence, effect.code)
+            case TurnClosed():
+                for timer in [timer for timer, turn_id in self._timers.items() if turn_id == effect.turn_id]:
+                    timer.cancel()
+                self._closed(effect)
+
+    def _steer_typing(self, effect: PublishState) -> None:
+        """While a turn waits for a person the dots rest. Source: R6.11."""
+        if effect.state is TurnPhase.WAITING_INPUT:
+            self._typing.pause_typing(effect.conversation_id)
+        else:
+            self._typing.resume_typing(effect.conversation_id)
+
+    async def _publish(self, effect: PublishState) -> None:
+        state = TurnState(
+            conversation_id=effect.conversation_id,
+            state=effect.state,
+            updated_at_ms=self._clock.now_ms(),
+            queue_depth=self._queue_depth(effect.turn_id),
+            turn_id=effect.turn_id,
+            active_message_ids=effect.active_message_ids,
+            opened_at_ms=effect.opened_ms,
+        )
+        await self._attempt(
+            self._surfaces.publish_turn(state), STATE_LIMIT_S, f"state {effect.state} of {effect.turn_id}"
+        )
+
+    async def _write(self, effect: WritePreview) -> None:
+        write = StreamingWrite(effect.conversation_id, text=effect.text, turn_id=effect.turn_id, blocks=effect.blocks)
+        delivered = False
+        try:
+            delivered = await self._attempt(
+                self._surfaces.write_streaming(write), WRITE_LIMIT_S, f"preview of {effect.turn_id}"
+            )
+        finally:
+            self._report(effect.turn_id, PreviewEnded(delivered))
+
+    async def _retire(self, effect: RetireNode) -> None:
+        blank = StreamingWrite.blank(effect.conversation_id, effect.turn_id)
+        await self._attempt(self._surfaces.write_streaming(blank), WRITE_LIMIT_S, f"node of {effect.turn_id}")
+
+    async def _clear(self, effect: ClearNode) -> None:
+        cleared = self._surfaces.clear_streaming(effect.conversation_id)
+        await self._attempt(cleared, STATE_LIMIT_S, f"end of the node of {effect.turn_id}")
+
+    async def _attempt(self, call: Awaitable[None], limit_s: float, what: str) -> bool:
+        """Make a write that may fail; says whether it went through."""
+        try:
+            async with asyncio.timeout(limit_s):
+                await call
+        except (CanonOpsError, TimeoutError) as error:
+            logger.warning("Canon did not take the %s: %s", what, error or f"no answer in {limit_s:g} s")
+            return False
+        return True
+
+    def _wake(self, effect: WakeAt) -> None:
+        async def timer() -> None:
+            await self._clock.sleep((effect.at_ms - self._clock.now_ms()) / 1_000)
+            self._report(effect.turn_id, Due())
+
+        task = asyncio.get_running_loop().create_task(timer())
+        self._timers[task] = effect.turn_id
+        task.add_done_callback(lambda done: self._timers.pop(done, None))

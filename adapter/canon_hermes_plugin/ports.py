@@ -1,0 +1,96 @@
+"""What passes between the adapter class, which knows the host, and the runtime, which does not.
+
+The runtime is given a :class:`HostPort`; the adapter is given back plain values. Neither side sees the other's types,
+so the runtime is tested with a fake port of a few lines, and another host version changes only the adapter side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from canon_hermes_plugin.inbound import Request
+from canon_ops.wire.messages import ReplyAuthority
+
+__all__ = ["Arrival", "HostPort", "Reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What the runtime must know of a message when its turn starts.
+
+    Attributes:
+        message_id: the Canon message that opens the turn; None for an internal start without one.
+        responder_id: the person who may be asked back; None when an agent opened the turn.
+        authority: the server's leave to answer that message.
+    """
+
+    conversation_id: str
+    message_id: str | None = None
+    responder_id: str | None = None
+    authority: ReplyAuthority | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, request: Request) -> Arrival:
+        """What starting ``request`` means."""
+        return cls(request.conversation_id, request.message_id, request.user_id, request.authority)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a send or an edit; the adapter turns it into the host's ``SendResult``."""
+
+    success: bool
+    message_id: str | None = None
+    error: str | None = None
+    raw: Mapping[str, Any] | None = None
+    retryable: bool = False
+
+
+class HostPort(Protocol):
+    """What the runtime asks of the host. Nothing here blocks the loop."""
+
+    async def hand_over(self, request: Request) -> None:
+        """Give a message to the host; returns once its work is spawned or queued, not once it is answered."""
+        ...
+
+    def set_fatal(self, code: str, sentence: str, *, retryable: bool) -> None:
+        """Record why the platform is down; ``retryable`` decides between another attempt and giving up."""
+        ...
+
+    async def tell_fatal(self) -> None:
+        """After a successful connect: make the host act on a recorded fatal error; it disconnects this adapter."""
+        ...
+
+    def mark_connected(self) -> None:
+        """The platform is up."""
+        ...
+
+    def mark_disconnected(self) -> None:
+        """The platform is down on purpose."""
+        ...
+
+    def pause_typing(self, conversation_id: str) -> None:
+        """Let the host's refresh of the typing dots rest."""
+        ...
+
+    def resume_typing(self, conversation_id: str) -> None:
+        """Let it go on."""
+        ...
+
+    def streaming_cursor(self) -> str:
+        """The glyph that the host appends to unfinished drafts; empty when there is none."""
+        ...
+
+    def close_code_fences(self, text: str) -> str:
+        """``text`` as the host shows it while a code fence is still open."""
+        ...
+
+    def inert_name(self, name: str) -> str:
+        """A stranger's words on one line, unable to pose as structure."""
+        ...
+
+    def queue_depth(self, session_key: str) -> int:
+        """How many messages of the session wait for its turn to end."""
+        ...

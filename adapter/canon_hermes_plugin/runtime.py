@@ -1,0 +1,423 @@
+"""One Canon agent in one gateway: connects, listens, and lends the host its voice, until it is told to stop.
+
+It knows no host class; what it needs of the host is :class:`~canon_hermes_plugin.ports.HostPort`. What it owns:
+
+* the connection (:mod:`~canon_hermes_plugin.connecting`) and the stream (:mod:`~canon_hermes_plugin.supervisor`);
+* what comes in (:mod:`~canon_hermes_plugin.inflow`) and the turns (:mod:`~canon_hermes_plugin.desk`);
+* what goes out (:mod:`~canon_hermes_plugin.outbound`, :mod:`~canon_hermes_plugin.deliveries`);
+* two slow loops: the heartbeat, and the poll for signals that the stream did not bring.
+
+An object connects once: the host makes a fresh adapter for another attempt.
+
+Source: Canon adapter section 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from canon_hermes_plugin import binding, probe
+from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
+from canon_hermes_plugin.binding import TurnMark
+from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session
+from canon_hermes_plugin.controls import control_requests
+from canon_hermes_plugin.credential import find_credential
+from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
+from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.draft_cursor import without_cursor
+from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.offload import Offload
+from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.ports import Arrival, HostPort, Reply
+from canon_hermes_plugin.supervisor import StreamSupervisor
+from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_hermes_plugin.turn.events import Kind, SubagentStopped, ToolFinished, ToolStarted, TurnEvent
+from canon_ops.client.api import CanonApi
+from canon_ops.client.health import verify_environment
+from canon_ops.client.stream import open_stream
+from canon_ops.errors import CanonOpsError
+from canon_ops.runtime.clock import Clock, SystemClock
+from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, read_options, user_access
+from canon_ops.settings.surroundings import Surroundings
+from canon_ops.wire.ids import TurnId
+from canon_ops.wire.requests import RuntimeStatus, Typing
+from canon_ops.wire.verbosity import ConversationKind, resolve_verbosity
+
+__all__ = ["CanonRuntime", "make_runtime"]
+
+logger = logging.getLogger(__name__)
+
+STATUS_EVERY_S: Final = 30.0  # Canon adapter R2.8
+SIGNALS_EVERY_S: Final = 15.0
+FAREWELL_S: Final = 3.0  # the host gives an adapter a few seconds to disconnect; answers that are on their way use them
+
+
+def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
+    """The runtime of a gateway: its settings from the environment and the host's platform configuration.
+
+    Raises:
+        ValueError: an option has a value that it cannot have; nothing was read from disk.
+    """
+    settings = Surroundings(environ=dict(os.environ), platform=probe.platform_block(config))
+    offload = Offload("canon")
+    return CanonRuntime(
+        port,
+        options=read_options(settings),
+        access=user_access(settings),
+        find=partial(find_credential, offload, partial(probe.surroundings_of, config)),
+        offload=offload,
+    )
+
+
+class CanonRuntime:
+    """The adapter's life.
+
+    Args:
+        find: resolves the settings to a credential, off the loop.
+        offload: the adapter's own threads; closed with it.
+    """
+
+    def __init__(
+        self,
+        port: HostPort,
+        *,
+        options: Options,
+        access: UserAccess,
+        find: Callable[[], Awaitable[Credential]],
+        offload: Offload,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        active: ActiveSet = ACTIVE,
+    ) -> None:
+        self._port = port
+        self._options = options
+        self._access = access
+        self._find = find
+        self._offload = offload
+        self._clock = clock or SystemClock()
+        self._rng = rng or random.Random()  # noqa: S311  # jitter, no secret
+        self._active = active
+        self._session: Session | None = None
+        self._inflow: Inflow | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._farewell: asyncio.Task[None] | None = None
+        self._deliveries = Deliveries(
+            self._store,
+            report=self._report,
+            is_left_to_host=self._is_left_to_host,
+            clock=self._clock,
+            rng=self._rng,
+        )
+        self._outbound: Outbound | None = None
+        self._desk = TurnDesk(
+            self._clock,
+            carry=self._carry,
+            attempt=self._attempt,
+            is_quiet=self._is_quiet,
+            draft_text=lambda text: without_cursor(text, port.streaming_cursor(), port.close_code_fences),
+        )
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    async def connect(self) -> bool:
+        """Connect and start to listen; False with a recorded reason when that is not possible. Source: R2.2-R2.5."""
+        verify = partial(verify_environment, clock=self._clock)
+        opened = await open_session(self._find, verify, partial(_open_api, clock=self._clock))
+        if isinstance(opened, Refusal):
+            self._refuse(opened)
+            return False
+        self._start(opened)
+        return True
+
+    async def disconnect(self) -> None:
+        """Stop listening, say goodbye to what runs, and leave nothing behind; safe at any time and to repeat."""
+        self._active.leave(self)
+        await self._end_tasks()
+        inflow, self._inflow = self._inflow, None
+        if inflow is not None:
+            await inflow.stop()
+        self._desk.close()
+        outbound, self._outbound = self._outbound, None
+        if outbound is not None:
+            try:
+                async with asyncio.timeout(FAREWELL_S):
+                    await outbound.drain()
+            except TimeoutError:
+                logger.warning("Canon: the gateway stops before Canon took everything that was on its way")
+            finally:
+                await outbound.stop()
+        self._desk.abandon()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.api.aclose()
+            self._port.mark_disconnected()
+        self._offload.close()
+
+    def _start(self, session: Session) -> None:
+        """Everything after Canon accepted us, without waiting. Source: R2.4."""
+        self._loop = asyncio.get_running_loop()
+        self._session = session
+        self._outbound = Outbound(
+            session.api,
+            self._clock,
+            report=self._report,
+            deliver=self._deliveries.deliver,
+            closed=self._desk.closed,
+            typing=self._port,
+            queue_depth=self._queue_depth,
+        )
+        credential = session.credential
+        supervisor = StreamSupervisor(
+            partial(open_stream, credential.connection, credential.api_key, clock=self._clock),
+            self._take_frame,
+            self._resume_from,
+            clock=self._clock,
+            rng=self._rng,
+        )
+        self._inflow = Inflow(
+            identity=session.agent,
+            conversations=session.conversations,
+            access=self._access,
+            neutralise=self._port.inert_name,
+            fetch_rooms=session.api.conversations,
+            hand_over=self._port.hand_over,
+            control=self._consume_signal,
+            replay=supervisor.replay,
+        )
+        self._port.mark_connected()
+        self._active.join(self)
+        name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
+        logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)
+        self._own(self._listen(supervisor))
+        self._own(self._every(STATUS_EVERY_S, self._publish_status))
+        self._own(self._every(SIGNALS_EVERY_S, self._poll_signals))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        logger.error("Canon: not connected (%s): %s", refusal.code, refusal.sentence)
+        self._port.set_fatal(refusal.code, refusal.sentence, retryable=refusal.retryable)
+
+    async def _listen(self, supervisor: StreamSupervisor) -> None:
+        self._refuse(await supervisor.run())
+        # The host answers by disconnecting us, which ends this very task; so telling it is nobody's but its own task.
+        self._farewell = asyncio.get_running_loop().create_task(self._port.tell_fatal())
+
+    def _own(self, loop_body: Any) -> None:
+        task = asyncio.get_running_loop().create_task(loop_body)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _end_tasks(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _every(self, pause_s: float, body: Callable[[], Awaitable[None]]) -> None:
+        """Run ``body`` now and after each pause; what goes wrong in it is logged and the loop goes on."""
+        while True:
+            try:
+                await body()
+            except CanonOpsError as error:
+                logger.warning("Canon: %s", error.what)
+            except Exception:  # the loop's outermost edge
+                logger.exception("Canon: a periodic task failed")
+            await self._clock.sleep(pause_s)
+
+    # --- coming in ------------------------------------------------------------------------------------------------
+
+    async def _take_frame(self, frame: Any) -> None:
+        if self._inflow is not None:
+            await self._inflow.take(frame)
+
+    def _resume_from(self) -> str | None:
+        return self._inflow.resume_from() if self._inflow is not None else None
+
+    async def chat_info(self, conversation_id: str) -> dict[str, Any]:
+        """What the host shows of a conversation. Source: R2.16."""
+        inflow = self._inflow
+        if inflow is not None and not inflow.rooms.is_known(conversation_id):
+            try:
+                await inflow.refresh_rooms()
+            except CanonOpsError as error:
+                logger.warning("Canon did not describe conversation %s: %s", conversation_id, error.what)
+        title = inflow.rooms.title(conversation_id) if inflow is not None else None
+        is_group = inflow is not None and inflow.rooms.is_group(conversation_id)
+        return {"id": conversation_id, "name": title or conversation_id, "type": "group" if is_group else "dm"}
+
+    async def _publish_status(self) -> None:
+        if self._session is not None:
+            await self._session.api.publish_status(RuntimeStatus())
+
+    async def _poll_signals(self) -> None:
+        """Ask for signals that the stream may have missed, where something runs that a signal could mean (D26)."""
+        for conversation_id in {turn.conversation_id for turn in self._desk.turns.live.values() if turn.is_open}:
+            await self._consume_signal(conversation_id)
+
+    async def _consume_signal(self, conversation_id: str) -> None:
+        session = self._session
+        if session is None:
+            return
+        signal = await session.api.consume_signal(conversation_id)
+        if signal is None:
+            return
+        is_group = self._inflow is not None and self._inflow.rooms.is_group(conversation_id)
+        for request in control_requests(
+            signal,
+            conversation_id,
+            self._desk.turns,
+            is_group=is_group,
+            agent_id=session.agent.agent_id,
+            now_ms=self._clock.now_ms(),
+        ):
+            await self._port.hand_over(request)
+
+    # --- the host's run -------------------------------------------------------------------------------------------
+
+    async def turn_started(self, arrival: Arrival, session_key: str) -> None:
+        """The host begins a run in this task."""
+        if self._session is not None:
+            self._desk.start(arrival, session_key)
+
+    async def turn_completed(self, session_key: str, outcome: str) -> None:
+        """The host's run has ended with ``success``, ``failure`` or ``cancelled``."""
+        await self._desk.complete(session_key, outcome)
+
+    def follow_up_announced(self, session_key: str, arrival: Arrival) -> None:
+        """The host has taken the next message of a running session from its queue."""
+        self._desk.announce(session_key, arrival)
+
+    async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
+        """Whatever the host wants to say."""
+        return await self._desk.send(conversation_id, text, reply_to=reply_to, metadata=metadata)
+
+    async def edit(self, conversation_id: str, message_id: str, text: str, *, finalize: bool, metadata: Any) -> Reply:
+        """The host has more, or the last, of something it began to say."""
+        return await self._desk.edit(conversation_id, message_id, text, finalize=finalize, metadata=metadata)
+
+    async def typing(self, conversation_id: str, *, on: bool, metadata: Any = None) -> None:
+        """Switch the typing dots; a failure is not worth anybody's attention. Source: R6.10."""
+        if on:
+            self._desk.typing_seen()
+        session = self._session
+        if session is None:
+            return
+        asked = metadata.get("status") if isinstance(metadata, Mapping) else None
+        status = asked if asked in ("typing", "thinking") else "thinking"
+        try:
+            await session.api.set_typing(Typing(conversation_id, on, status))
+        except CanonOpsError as error:
+            logger.debug("Canon: typing in %s: %s", conversation_id, error.what)
+
+    # --- hooks, from any thread -----------------------------------------------------------------------------------
+
+    def live_authority(self) -> LiveAuthority | None:
+        """What a tool may act with; None while not connected."""
+        session, inflow = self._session, self._inflow
+        if session is None or inflow is None:
+            return None
+        connection = session.credential.connection
+        return LiveAuthority(
+            session.credential.api_key, connection.base_url, connection.stream_url, inflow.identity.outbound_policy
+        )
+
+    def has_open_turn(self, conversation_id: str) -> bool:
+        """Whether a turn of ours is open there."""
+        return self._desk.has_open_turn(conversation_id)
+
+    def note_tool_started(self, call: Mapping[str, Any]) -> None:
+        """A tool call begins."""
+        self._note(
+            call,
+            ToolStarted(
+                _text(call, "tool_name"),
+                call_id=_text(call, "tool_call_id") or None,
+                args=call.get("args"),
+                delegated=bool(call.get("delegated")),
+            ),
+        )
+
+    def note_tool_finished(self, call: Mapping[str, Any]) -> None:
+        """A tool call has ended."""
+        self._note(
+            call,
+            ToolFinished(
+                _text(call, "tool_name"),
+                call_id=_text(call, "tool_call_id") or None,
+                args=call.get("args"),
+                result=call.get("result"),
+                status=_text(call, "status") or "ok",
+                duration_ms=call.get("duration_ms"),
+            ),
+        )
+
+    def note_subagent_stopped(self, call: Mapping[str, Any]) -> None:
+        """A delegated child has reported."""
+        self._note(
+            call,
+            SubagentStopped(
+                _text(call, "child_role"),
+                child_session_id=_text(call, "child_session_id") or None,
+                summary=call.get("child_summary"),
+                status=_text(call, "child_status") or "ok",
+                duration_ms=call.get("duration_ms"),
+            ),
+        )
+
+    def _note(self, call: Mapping[str, Any], event: TurnEvent) -> None:
+        """Carry an event to the loop, with the mark of the thread that it came from; order is kept."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            mark: TurnMark | None = binding.current_mark()
+            loop.call_soon_threadsafe(
+                self._desk.note, _text(call, "conversation_id"), mark, _text(call, "session_key"), event
+            )
+
+    # --- what the parts ask of each other -------------------------------------------------------------------------
+
+    def _carry(self, effects: Any) -> None:
+        if self._outbound is not None:
+            self._outbound.carry(effects)
+
+    def _report(self, turn_id: TurnId, event: TurnEvent) -> None:
+        self._desk.apply(turn_id, event)
+
+    async def _store(self, message: Any) -> str | None:
+        session = self._session
+        if session is None:
+            raise RuntimeError("the adapter is not connected")
+        return await session.api.send_message(message)
+
+    async def _attempt(self, final: FinalMessage) -> Attempt:
+        if self._session is None:
+            return Failed("Canon is not connected", may_pass=False)
+        return await self._deliveries.attempt(final)
+
+    def _is_left_to_host(self, turn_id: TurnId) -> bool:
+        turn = self._desk.turns.live.get(turn_id)
+        return turn is not None and turn.opening.kind is Kind.LOOSE
+
+    def _is_quiet(self, conversation_id: str) -> bool:
+        inflow = self._inflow
+        kind = inflow.rooms.kind(conversation_id) if inflow is not None else ConversationKind.UNKNOWN
+        return resolve_verbosity(self._options.turn_verbosity, kind) is TurnVerbosity.QUIET
+
+    def _queue_depth(self, turn_id: TurnId) -> int:
+        turn = self._desk.turns.live.get(turn_id)
+        session = turn.opening.session if turn is not None else None
+        return self._port.queue_depth(session) if session is not None else 0
+
+
+def _open_api(credential: Credential, *, clock: Clock) -> CanonApi:
+    return CanonApi(credential.connection, credential.api_key, clock=clock)
+
+
+def _text(call: Mapping[str, Any], key: str) -> str:
+    value = call.get(key)
+    return value if isinstance(value, str) else ""
