@@ -197,7 +197,8 @@ def _read_binding(text: str, start: int, begin: int, line: int) -> DotenvLine:
     name: str | None = None
     if text[position : position + 1] != "#":
         key = _KEY_QUOTED if text[position : position + 1] == "'" else _KEY_BARE
-        name, position = _take(key, text, position)
+        raw, position = _take(key, text, position)
+        name = _translate(raw)
     position = _end(_BLANK, text, position)
     value: str | None = None
     if text[position : position + 1] == "=":
@@ -225,8 +226,12 @@ def _read_value(text: str, position: int) -> tuple[str, int]:
 
 
 def _unescape(escape: re.Pattern[str], raw: str) -> str:
-    # A file opened as text has its line ends translated before anybody parses it.
-    return escape.sub(lambda match: codecs.decode(match.group(), "unicode-escape"), _NEWLINE.sub("\n", raw))
+    return escape.sub(lambda match: codecs.decode(match.group(), "unicode-escape"), _translate(raw))
+
+
+def _translate(raw: str) -> str:
+    """Line ends inside quotes as python-dotenv sees them: it opens the file as text, which makes them all ``\\n``."""
+    return _NEWLINE.sub("\n", raw)
 
 
 def _take(pattern: re.Pattern[str], text: str, position: int) -> tuple[str, int]:

@@ -33,6 +33,7 @@ from canon_ops.settings.problems import (
     PendingPhoneDiffers,
     PendingTokenMissing,
     PendingUnbound,
+    PendingVanished,
 )
 from canon_ops.settings.profiles import CLIENT_TYPE
 from canon_ops.settings.records import Fields, client_type_of, format_time, parse_records, render_records, text_field
@@ -56,23 +57,27 @@ class Wanted:
     """What a run wants to register.
 
     Args:
-        agent_id: an agent identity that the operator names; None when nobody named one.
-        known_agent_id: the agent that agents.json already has under this profile in the same environment; it is asked
-            for again when nothing else says what to ask for.
         new_local_id: ``hermes-`` and 32 hex digits, used only when the entry has none yet.
+        agent_id: an agent identity that the operator names; None when nobody named one.
+        agent_name, description: how the agent is to be called; None keeps what an earlier run asked for.
     """
 
     profile: str
     connection: Connection
     owner_phone: str
-    agent_id: str | None
-    known_agent_id: str | None
     new_local_id: str
+    agent_id: str | None = None
+    agent_name: str | None = None
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PendingRegistration:
-    """One entry, read; a field is None when it is absent or no text."""
+    """One entry, read; a field is None when it is absent or no text.
+
+    ``agent_name`` and ``description`` are fields of ours, ``requestedAgentName`` and ``requestedDescription``: a
+    request that is sent again under the same local id has to be the same request.
+    """
 
     profile: str
     client_type: str | None
@@ -82,6 +87,8 @@ class PendingRegistration:
     environment_id: str | None
     owner_phone: str | None
     requested_agent_id: str | None
+    agent_name: str | None
+    description: str | None
     request_id: str | None
     poll_token: Secret | None
     credential_agent_id: str | None
@@ -143,11 +150,15 @@ class PendingFile:
             raise PendingKeyDiffers(profile, str(named), self.file)
         return _read(profile, entry)
 
-    def prepared(self, wanted: Wanted, *, now_ms: int) -> PendingFile:
+    def prepared(self, wanted: Wanted, *, known_agent_id: str | None, now_ms: int) -> PendingFile:
         """Steps 2 and 3: create the entry, or refresh it after checking that it is for the same wish.
 
         An entry whose request was sent must have its token, the same environment, owner and agent. One that sent
         nothing is bound to the environment chosen now.
+
+        Args:
+            known_agent_id: the agent that agents.json already has under this profile in the same environment; it is
+                asked for again when nothing else says what to ask for.
 
         Raises:
             PendingTokenMissing, PendingUnbound, PendingPhoneDiffers, PendingAgentDiffers, PendingForeign,
@@ -166,18 +177,28 @@ class PendingFile:
         fields["ownerPhone"] = wanted.owner_phone
         fields.update(wanted.connection.binding())
         agent_id = wanted.agent_id or (old.requested_agent_id if old else None)
-        if agent_id is None and not (old and old.request_id):
-            agent_id = wanted.known_agent_id
+        if not (old and old.request_id):
+            agent_id = agent_id or known_agent_id
+            names = {"requestedAgentName": wanted.agent_name, "requestedDescription": wanted.description}
+            fields.update({name: value for name, value in names.items() if value})
         if agent_id:
             fields["requestedAgentId"] = agent_id
         return self._with(wanted.profile, fields)
 
     def submitted(self, profile: str, *, request_id: str, poll_token: Secret, now_ms: int) -> PendingFile:
-        """Step 5: remember the request that Canon has accepted."""
+        """Step 5: remember the request that Canon has accepted.
+
+        Raises:
+            PendingVanished: somebody removed the entry meanwhile.
+        """
         return self._changed(profile, now_ms, requestId=request_id, pollToken=poll_token.reveal())
 
     def credential_saved(self, profile: str, *, agent_id: str, now_ms: int) -> PendingFile:
-        """Step 8: the key is in agents.json, the acknowledgement is due."""
+        """Step 8: the key is in agents.json, the acknowledgement is due.
+
+        Raises:
+            PendingVanished: somebody removed the entry meanwhile.
+        """
         return self._changed(profile, now_ms, credentialAgentId=agent_id)
 
     def without(self, profile: str) -> PendingFile:
@@ -197,6 +218,8 @@ class PendingFile:
             raise PendingAgentDiffers(old.profile, old.requested_agent_id, wanted.agent_id, self.file)
 
     def _changed(self, profile: str, now_ms: int, **fields: object) -> PendingFile:
+        if profile not in self.entries:
+            raise PendingVanished(profile, self.file)
         return self._with(profile, {**self.entries[profile], **fields, "updatedAt": format_time(now_ms)})
 
     def _with(self, profile: str, fields: Fields) -> PendingFile:
@@ -214,6 +237,8 @@ def _read(profile: str, entry: Fields) -> PendingRegistration:
         environment_id=text_field(entry, BINDING_FIELDS["environment_id"]),
         owner_phone=text_field(entry, "ownerPhone"),
         requested_agent_id=text_field(entry, "requestedAgentId"),
+        agent_name=text_field(entry, "requestedAgentName"),
+        description=text_field(entry, "requestedDescription"),
         request_id=text_field(entry, "requestId"),
         poll_token=Secret(token) if token else None,
         credential_agent_id=text_field(entry, "credentialAgentId"),

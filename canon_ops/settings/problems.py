@@ -11,13 +11,14 @@ the Hermes host expects that from a platform whose settings do not hold.
     RefusedError     DamagedFile  UnreadableDotenv
                      PendingProblem: PendingTokenMissing  PendingUnbound  PendingPhoneDiffers  PendingAgentDiffers
                      PendingForeign  PendingKeyDiffers  AgentDiffers  AcknowledgementOrphaned
+    ConflictError    PendingVanished
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canon_ops.errors import CredentialError, RefusedError, UsageError
+from canon_ops.errors import ConflictError, CredentialError, RefusedError, UsageError
 from canon_ops.settings.provenance import Origin
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "PendingProblem",
     "PendingTokenMissing",
     "PendingUnbound",
+    "PendingVanished",
     "UnboundProfile",
     "UnknownEnvironment",
     "UnknownProfile",
@@ -268,7 +270,7 @@ class PendingTokenMissing(PendingProblem):
     def __init__(self, profile: str, request_id: str, file: str) -> None:
         super().__init__(
             f"The pending registration of {profile} has request {request_id} but no pollToken",
-            fix=f"restore pollToken of {profile} in {file}, or remove that entry to register anew",
+            fix=f"restore pollToken of {profile} in {file}, or add --start-over to drop that request",
             file=file,
         )
 
@@ -279,13 +281,11 @@ class PendingUnbound(PendingProblem):
     code = "pending_other_environment"
 
     def __init__(self, profile: str, request_id: str, differing: Sequence[str], stored: str | None, file: str) -> None:
-        back = (
-            f"{_SETUP} --canon-profile {profile} --environment {stored}" if stored else f"remove that entry from {file}"
-        )
+        back = f"{_SETUP} --canon-profile {profile} --environment {stored}; or " if stored else ""
         super().__init__(
             f"The pending registration of {profile} (request {request_id}) is not bound to this environment: "
             f"{', '.join(differing)} differ",
-            fix=f"finish it where it was begun: {back}",
+            fix=f"{back}add --start-over to drop that request",
             file=file,
         )
         self.differing = tuple(differing)
@@ -299,7 +299,7 @@ class PendingPhoneDiffers(PendingProblem):
     def __init__(self, profile: str, stored: str, file: str) -> None:
         super().__init__(
             f"The pending registration of {profile} was made for the owner phone {stored}",
-            fix=f"{_SETUP} --canon-profile {profile} --owner-phone {stored}, or choose another --canon-profile",
+            fix=f"{_SETUP} --canon-profile {profile} --owner-phone {stored}, or add --start-over to drop that request",
             file=file,
         )
 
@@ -314,7 +314,7 @@ class PendingAgentDiffers(PendingProblem):
         same = f" --agent-id {stored}" if stored else ""
         super().__init__(
             f"The pending registration of {profile} {asked}, not for agent {wanted}",
-            fix=f"finish it first: {_SETUP} --canon-profile {profile}{same}; or choose another --canon-profile",
+            fix=f"finish it first: {_SETUP} --canon-profile {profile}{same}; or add --start-over to drop that request",
             file=file,
         )
 
@@ -345,6 +345,19 @@ class PendingKeyDiffers(PendingProblem):
         )
 
 
+class PendingVanished(ConflictError, ValueError):
+    """The entry that this run works on was removed while it worked."""
+
+    code = "pending_vanished"
+
+    def __init__(self, profile: str, file: str) -> None:
+        super().__init__(
+            f"Another program removed the pending registration of {profile} from {file} in the meantime",
+            fix=f"{_SETUP} --canon-profile {profile}",
+            file=file,
+        )
+
+
 class AgentDiffers(PendingProblem):
     """The owner approved another agent than the one that was asked for; nothing of it is kept."""
 
@@ -353,8 +366,7 @@ class AgentDiffers(PendingProblem):
     def __init__(self, profile: str, wanted: str, got: str) -> None:
         super().__init__(
             f"Agent {wanted} was asked for, but the approval is for agent {got}; its key was not saved",
-            fix=f"ask the owner to approve {wanted}, or register as a new agent under another --canon-profile "
-            f"(the request of {profile} stays pending)",
+            fix=f"ask the owner for {wanted}, or drop the request: {_SETUP} --canon-profile {profile} --start-over",
         )
 
 
@@ -367,6 +379,6 @@ class AcknowledgementOrphaned(PendingProblem):
         super().__init__(
             f"The registration of {profile} waits for its acknowledgement, but {agents_file} does not hold "
             f"the key of agent {agent_id}: {why}",
-            fix=f"restore that profile in {agents_file}, or remove {profile} from {pending_file} to register anew",
+            fix=f"restore that profile in {agents_file}, or add --start-over to register anew",
             file=pending_file,
         )

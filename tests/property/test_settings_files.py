@@ -58,11 +58,11 @@ def test_a_registration_keeps_unknown_fields_and_foreign_entries(
     unknown = {name: value for name, value in unknown.items() if name not in OURS | known}
     others = {name: entry for name, entry in entries.items() if name != "ops"}
     before = PendingFile.parse(json.dumps({**others, "ops": unknown}).encode(), file="f")
-    wish = Wanted("ops", DEV, "+14155550123", None, None, "hermes-" + "0" * 32)
+    wish = Wanted("ops", DEV, "+14155550123", "hermes-" + "0" * 32)
 
-    steps = [before.prepared(wish, now_ms=0)]
+    steps = [before.prepared(wish, known_agent_id=None, now_ms=0)]
     steps.append(steps[-1].submitted("ops", request_id="r", poll_token=Secret("p"), now_ms=0))
-    steps.append(steps[-1].prepared(wish, now_ms=1))
+    steps.append(steps[-1].prepared(wish, known_agent_id=None, now_ms=1))
     steps.append(steps[-1].credential_saved("ops", agent_id="a", now_ms=0))
 
     for step in steps:

@@ -25,6 +25,7 @@ FILES = {
     "inline comment": b"A=abc # note\nB=a#b\nC=a\t#b\nD='q' # c\nE=\"q\"#c\nF= #x\nG=#x\n",
     "quotes": b'A=\'it\\\'s\'\nB="say \\"hi\\""\nC=\'a\\nb\'\nD="a\\nb\\t\\\\"\nE=it\'s\nF=say "hi"\n',
     "windows path": b"A=C:\\keys\\x\nB=\"C:\\keys\\x\"\nC='C:\\keys\\x'\n",
+    "a name over two lines": b"'A\r\nB'=1\r\n",
     "several lines": b"A=\"one\ntwo\"\nB='one\n\ntwo'\nC=3\n",
     "empty values": b"A=\nB=''\nC=\"\"\nD\nE= \nF\n",
     "duplicates": b"A=1\nB=1\nexport A=2\nA\n",

@@ -17,6 +17,7 @@ from canon_ops.settings.problems import (
     PendingProblem,
     PendingTokenMissing,
     PendingUnbound,
+    PendingVanished,
 )
 from canon_ops.settings.secret import Secret
 from tests.support.canon_files import DEV_BINDING, as_file, pending_entry
@@ -44,23 +45,21 @@ def wanted(**changes: object) -> Wanted:
         "profile": "ops",
         "connection": DEV,
         "owner_phone": "+14155550123",
-        "agent_id": None,
-        "known_agent_id": None,
         "new_local_id": NEW_ID,
         **changes,
     }
     return Wanted(**values)  # type: ignore[arg-type]
 
 
-def entry_after(before: PendingFile, wish: Wanted) -> dict[str, object]:
-    entry = json.loads(before.prepared(wish, now_ms=NOW_MS).data)["ops"]
+def entry_after(before: PendingFile, wish: Wanted, known_agent_id: str | None = None) -> dict[str, object]:
+    entry = json.loads(before.prepared(wish, known_agent_id=known_agent_id, now_ms=NOW_MS).data)["ops"]
     assert isinstance(entry, dict)
     return entry
 
 
 def test_a_first_run_creates_a_complete_entry() -> None:
     """Steps 2 and 3: profile, client type, times, the local id, the binding and the owner's phone."""
-    after = PendingFile.parse(None, file=FILE).prepared(wanted(agent_id="agent_1"), now_ms=NOW_MS)
+    after = PendingFile.parse(None, file=FILE).prepared(wanted(agent_id="agent_1"), known_agent_id=None, now_ms=NOW_MS)
 
     assert json.loads(after.data) == {
         "ops": {
@@ -129,7 +128,7 @@ def test_which_agent_is_asked_for(
     stored: dict[str, object], explicit: str | None, known: str | None, expected: str | None
 ) -> None:
     """What was asked for stays; without it the named agent counts, then the one that the profile already has."""
-    entry = entry_after(pending(ops=pending_entry(**stored)), wanted(agent_id=explicit, known_agent_id=known))
+    entry = entry_after(pending(ops=pending_entry(**stored)), wanted(agent_id=explicit), known)
 
     assert entry.get("requestedAgentId") == expected
 
@@ -148,7 +147,7 @@ def test_a_request_stays_in_its_environment(field: str, value: object) -> None:
     before = pending(ops=pending_entry(**SENT, **{field: value}))
 
     with pytest.raises(PendingUnbound, match="is not bound to this environment") as caught:
-        before.prepared(wanted(), now_ms=NOW_MS)
+        before.prepared(wanted(), known_agent_id=None, now_ms=NOW_MS)
 
     assert caught.value.differing == (field,)
     assert caught.value.fix is not None
@@ -178,7 +177,7 @@ def test_a_wish_that_does_not_fit_the_entry_is_refused(
     data = before.data
 
     with pytest.raises(problem) as caught:
-        before.prepared(wanted(**wish), now_ms=NOW_MS)
+        before.prepared(wanted(**wish), known_agent_id=None, now_ms=NOW_MS)
 
     assert caught.value.fix
     assert caught.value.file == FILE
@@ -205,6 +204,24 @@ def test_an_entry_of_the_older_layout_is_adopted() -> None:
         "localRegistrationId": NEW_ID,
         "ownerPhone": "+14155550123",
     }
+
+
+def test_the_names_of_the_request_are_remembered_until_it_is_sent() -> None:
+    """A repeated request must be the same one: later runs keep its names, and nothing changes them once it is sent."""
+    first = pending().prepared(wanted(agent_name="Ops", description="Desk"), known_agent_id=None, now_ms=NOW_MS)
+    kept = first.prepared(wanted(), known_agent_id=None, now_ms=NOW_MS)
+    renamed = first.prepared(wanted(agent_name="New"), known_agent_id=None, now_ms=NOW_MS)
+    sent = first.submitted("ops", request_id="r", poll_token=Secret("p"), now_ms=NOW_MS)
+    late = sent.prepared(wanted(agent_name="New"), known_agent_id=None, now_ms=NOW_MS)
+
+    names = [(e.agent_name, e.description) for f in (first, kept, renamed, late) if (e := f.registration("ops"))]
+    assert names == [("Ops", "Desk"), ("Ops", "Desk"), ("New", "Desk"), ("Ops", "Desk")]
+
+
+def test_an_entry_that_vanished_is_a_conflict() -> None:
+    """Somebody removed the entry between two steps: exit 5, and nothing is made up in its place."""
+    with pytest.raises(PendingVanished, match="removed the pending registration of ops"):
+        pending().submitted("ops", request_id="r", poll_token=Secret("p"), now_ms=NOW_MS)
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"ops": []}', b'{"ops": {}, "ops": {}}'])
