@@ -20,9 +20,10 @@ from typing import Any
 
 import click
 
-from canon_ops.cli.context import CommonOptions, Context, Session, WriteOptions
+from canon_ops.cli.context import Context
 from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
 from canon_ops.cli.output import Result
+from canon_ops.cli.session import CommonOptions, Session, WriteOptions
 from canon_ops.errors import UsageError
 
 __all__ = ["OperatorCommand", "command"]

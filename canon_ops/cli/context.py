@@ -1,176 +1,23 @@
-"""What a command is handed: its common options, the surroundings of the process, and the two ways to speak.
-
-A :class:`Session` is one run of the program; it exists before anything is parsed, so that a wrong call is answered in
-the form that was asked for. A :class:`Context` is the session seen from inside one command.
-"""
+"""What a command's function receives first: the session, and everything that a command may do with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canon_ops.cli.colour import ColourChoice, wants_colour
+from canon_ops.cli.delivery import deliver
+from canon_ops.cli.output import Result
+from canon_ops.cli.progress import spinner
 from canon_ops.cli.redaction import Redactor
-from canon_ops.cli.streams import Stream, Streams
+from canon_ops.cli.session import CommonOptions, Program, Session
 
 if TYPE_CHECKING:
-    from canon_ops.cli.output import Result
-    from canon_ops.cli.terminal import Canvas
     from canon_ops.hermes.homes import HermesHome
     from canon_ops.operate.prompts import Prompts
 
-__all__ = ["CommonOptions", "Context", "Program", "Session", "WriteOptions"]
-
-_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # the words that click takes for a switch
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The name under which the program was started, and the platform that the name implies."""
-
-    name: str
-    platform: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CommonOptions:
-    """The options that every command takes. Source: command-line contract, section 3."""
-
-    hermes_profile: str | None = None
-    hermes_home: Path | None = None
-    json: bool = False
-    plain: bool = False
-    no_input: bool = False
-    yes: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    color: ColourChoice = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """The options that every writing command takes besides. Source: command-line contract, section 3; decisions L4.
-
-    Attributes:
-        dry_run: say what would change, and change nothing.
-        diff: show the change line by line.
-        if_unchanged: (file, SHA-256) of what the caller last saw; the file is None when the only changed one is meant.
-    """
-
-    dry_run: bool = False
-    diff: bool = False
-    if_unchanged: tuple[tuple[Path | None, str], ...] = ()
-
-
-@dataclass(slots=True)
-class Session:
-    """One run of the program.
-
-    Attributes:
-        words: the command's words as far as they are known.
-        schema_version: of the command's JSON document.
-        is_event_stream: documents follow each other, one a line.
-        options: of the command line; until it has been parsed, the defaults and what was asked of the output.
-    """
-
-    program: Program
-    arguments: Sequence[str]
-    environ: Mapping[str, str]
-    streams: Streams
-    words: tuple[str, ...] = ()
-    schema_version: int = 1
-    is_event_stream: bool = False
-    options: CommonOptions = field(default_factory=CommonOptions)
-    is_parsed: bool = False
-    redact: Redactor = field(init=False)
-    _home: HermesHome | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        self.redact = Redactor(self.environ)
-        self.streams.out.redact = self.streams.err.redact = self.redact
-        self.options = CommonOptions(json=self._json_was_meant())
-
-    def _json_was_meant(self) -> bool:
-        """Whether a call that may never parse asked for JSON: a wrong call is answered in the form asked for."""
-        options = list(self.arguments)
-        if "--" in options:
-            options = options[: options.index("--")]
-        return "--json" in options or self.environ.get("CANON_OPS_JSON", "").lower() in _TRUE
-
-    @property
-    def may_ask(self) -> bool:
-        """Whether a question would reach a person who can answer it."""
-        options = self.options
-        return self.streams.are_terminals and not (options.no_input or options.json) and not self.environ.get("CI")
-
-    @property
-    def for_people(self) -> bool:
-        """Whether the answer is drawn for a terminal, rather than written as records or as JSON."""
-        return self.streams.out.is_terminal and not (self.options.plain or self.options.json)
-
-    def home(self) -> HermesHome:
-        """The Hermes home that the command acts on, resolved as the ``hermes`` command would.
-
-        Raises:
-            UsageError, NotFoundError: no such Hermes profile.
-        """
-        if self._home is None:
-            from canon_ops.hermes.homes import resolve_home
-
-            options = self.options
-            self._home = resolve_home(self.environ, profile=options.hermes_profile, hermes_home=options.hermes_home)
-        return self._home
-
-    def hermes_names(self) -> tuple[str | None, str | None]:
-        """Profile name and home for the envelope; neither when the call or the profile cannot be understood."""
-        if not self.is_parsed:
-            return None, None
-        try:
-            home = self.home()
-        except Exception:  # the envelope of a failure must appear whatever is wrong with the home
-            return None, None
-        return home.profile_name, str(home.path)
-
-    def learn_secrets_of_home(self) -> None:
-        """Take the keys of the home's ``.env`` before a traceback is shown: it may quote any of them."""
-        try:
-            from canon_ops.settings.dotenv import read_dotenv
-
-            entries = read_dotenv(self.home().env_file.read_bytes())
-        except Exception:  # this is already the report of a failure: what cannot be read cannot be quoted either
-            return
-        self.redact.learn({entry.name: entry.value or "" for entry in entries})
-
-    def canvas(self, stream: Stream) -> Canvas:
-        """What ``stream`` can show."""
-        from canon_ops.cli.terminal import Canvas
-
-        return Canvas(
-            width=stream.width,
-            colour=wants_colour(self.options.color, self.environ, is_terminal=stream.is_terminal),
-            unicode=stream.can_encode("✓✗…"),
-        )
-
-    def say(self, text: str) -> None:
-        """One line of conversation on stderr; ``--quiet`` silences it."""
-        if not self.options.quiet:
-            from canon_ops.cli.terminal import visible
-
-            self.streams.err.write(f"{visible(text)}\n")
-
-    def progress(self, text: str) -> AbstractContextManager[None]:
-        """Show that something is going on while the block runs."""
-        from canon_ops.cli.progress import spinner
-
-        return spinner(self, text)
-
-    def detail(self, text: str) -> None:
-        """One line on stderr that only ``--verbose`` asks for."""
-        if self.options.verbose:
-            self.say(text)
+__all__ = ["Context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +55,11 @@ class Context:
         return prompts_for(self.session)
 
     def progress(self, text: str) -> AbstractContextManager[None]:
-        """See :meth:`Session.progress`."""
-        return self.session.progress(text)
+        """Show that something is going on while the block runs."""
+        return spinner(self.session, text)
 
     def emit(self, result: Result) -> None:
         """Answer now, and go on: for commands that run until they are stopped."""
-        from canon_ops.cli.delivery import deliver
-
         deliver(self.session, result)
 
     def say(self, text: str) -> None:

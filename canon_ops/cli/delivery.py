@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import traceback
 
-from canon_ops.cli.context import Session
 from canon_ops.cli.errors import Failure
 from canon_ops.cli.output import Result
+from canon_ops.cli.session import Session
 from canon_ops.errors import ExitCode
 
 __all__ = ["deliver", "deliver_failure"]

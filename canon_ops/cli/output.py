@@ -28,10 +28,11 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence."""
+    """One sentence; ``for_people_only`` keeps it out of records."""
 
     text: str
     mark: Mark | None = None
+    for_people_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ def render(view: Sequence[Block]) -> str:
 
 def _lines(block: Block) -> Iterator[str]:
     match block:
-        case Line(text):
-            yield _record(text)
+        case Line(text, for_people_only=only_people):
+            if not only_people:
+                yield _record(text)
         case Fields(pairs):
             yield from (_record(*pair) for pair in pairs)
         case Table(_, rows):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from canon_ops.cli.context import Session
+    from canon_ops.cli.session import Session
 
 __all__ = ["spinner"]
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from canon_ops.cli.context import Session
+from canon_ops.cli.progress import spinner
+from canon_ops.cli.session import Session
 from canon_ops.cli.terminal import DIM, paint, visible
 from canon_ops.operate.prompts import Choice, Prompts, Question, Unattended, Validate
 from canon_ops.settings.secret import Secret
@@ -105,7 +106,7 @@ class TerminalPrompts:
         self._session.say(text)
 
     def progress(self, text: str) -> AbstractContextManager[None]:
-        return self._session.progress(text)
+        return spinner(self._session, text)
 
     def _ask(self, question: Question, make: Callable[..., questionary.Question]) -> Any:
         """Put one question, with its help above it; gives the answer, or lets Ctrl-C and Ctrl-D through."""

@@ -15,11 +15,11 @@ from types import FrameType
 import click
 
 from canon_ops.cli.command import OperatorCommand
-from canon_ops.cli.context import Program, Session
 from canon_ops.cli.delivery import deliver, deliver_failure
 from canon_ops.cli.errors import Terminated, failure_of
 from canon_ops.cli.lazy import root_group
 from canon_ops.cli.output import Result
+from canon_ops.cli.session import Program, Session
 from canon_ops.cli.streams import OutputLost, Streams
 from canon_ops.errors import ExitCode
 

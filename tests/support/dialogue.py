@@ -9,9 +9,9 @@ import json
 import os
 import sys
 
-from canon_ops.cli.context import CommonOptions, Program, Session
 from canon_ops.cli.errors import failure_of
 from canon_ops.cli.prompts import prompts_for
+from canon_ops.cli.session import CommonOptions, Program, Session
 from canon_ops.cli.streams import process_streams
 from canon_ops.operate.prompts import Choice, Question
 
