@@ -35,6 +35,12 @@ ROOT = Entry(
     "Install, set up, diagnose and repair the Canon platform of a Hermes Agent host.",
     children=(
         Entry(
+            "doctor",
+            "Check an installation, and name the command that repairs what is wrong.",
+            "doctor:command",
+            section="Look",
+        ),
+        Entry(
             "schema",
             "Describe the JSON documents of the other commands.",
             section="Look",
