@@ -10,7 +10,6 @@ awaited on the loop.
 from __future__ import annotations
 
 import asyncio
-import shlex
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.config_file import HermesConfig, read_config
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.gateway import GatewayState, read_state
-from canon_ops.hermes.homes import HermesHome, HomeChoice
+from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import ImportOutcome, try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
@@ -173,13 +172,7 @@ class Examination:
 
     def command(self, words: str) -> str:
         """A ``canon-ops`` command to paste, aimed at this home."""
-        match self.home.how:
-            case HomeChoice.HOME_OPTION:
-                return f"canon-ops {words} --hermes-home {shlex.quote(str(self.home.path))}"
-            case HomeChoice.PROFILE_OPTION:
-                return f"canon-ops {words} --profile {self.home.profile_name}"
-            case _:
-                return f"canon-ops {words}"
+        return self.home.own_command(words)
 
     async def aclose(self) -> None:
         """Give up requests that nobody waits for any more."""

@@ -20,7 +20,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -308,8 +308,3 @@ def _installer(facts: HostFacts, layout: Layout, environ: Mapping[str, str]) -> 
     bundled = [root / "bin" / "uv" for root in _roots(environ)]
     uv = next((str(path) for path in bundled if path.exists()), shutil.which("uv", path=environ.get("PATH")))
     return Installer("uv", (uv, "pip")) if uv else None
-
-
-def shell_words(command: Sequence[str | Path]) -> str:
-    """A command line to copy and paste."""
-    return shlex.join(map(str, command))

@@ -124,6 +124,16 @@ class HermesHome:
             return f"hermes --profile {self.profile_name} {words}"
         return f"hermes {words}"
 
+    def own_command(self, words: str) -> str:
+        """``words`` as a ``canon-ops`` command to paste, aimed at this home as the present call was."""
+        match self.how:
+            case HomeChoice.HOME_OPTION:
+                return f"canon-ops {words} --hermes-home {shlex.quote(str(self.path))}"
+            case HomeChoice.PROFILE_OPTION:
+                return f"canon-ops {words} --profile {self.profile_name}"
+            case _:
+                return f"canon-ops {words}"
+
 
 def resolve_home(
     environ: Mapping[str, str], *, profile: str | None = None, hermes_home: str | Path | None = None

@@ -10,8 +10,8 @@ from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_erro
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.doctor.repair import AddToList, RemoveFromList
 from canon_ops.errors import CanonOpsError
-from canon_ops.hermes.discovery import shell_words
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
+from canon_ops.operate.package import install_by_hand, remove_by_hand
 
 __all__ = ["CHECKS"]
 
@@ -23,7 +23,7 @@ def _installed(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"{OUR_DISTRIBUTION} is not installed in {host.python}, which runs Hermes.",
-            Fix(_install_command(examination)),
+            Fix(install_by_hand(examination.host())),
             data={"python": str(host.python)},
         )
     return Finding(
@@ -33,28 +33,16 @@ def _installed(examination: Examination) -> Finding:
     )
 
 
-def _install_command(examination: Examination) -> str:
-    """What puts us into the host, by hand: the full path of its own installer."""
-    host = examination.host()
-    if host.installer is None:
-        return f"add {OUR_DISTRIBUTION} to the {host.layout.value} that Hermes runs from"
-    return shell_words(host.installer.command(host.python, "install", OUR_DISTRIBUTION))
-
-
 def _owner(examination: Examination) -> Finding:
     host = examination.host()
     foreign = host.facts.foreign
     if not foreign:
         return Finding(Status.OK, "No other distribution owns our import packages.")
     names = ", ".join(map(str, foreign))
-    removal = "remove it from the environment that Hermes runs from"
-    if host.installer:
-        names_only = [one.name for one in foreign]
-        removal = shell_words(host.installer.command(host.python, "uninstall", *names_only))
     return Finding(
         Status.ERROR,
         f"{names} in {host.python} owns import packages of {OUR_DISTRIBUTION}; which of the two runs is chance.",
-        Fix(removal),
+        Fix(remove_by_hand(host, [one.name for one in foreign])),
         data={"distributions": [{"name": one.name, "version": one.version} for one in foreign]},
     )
 
@@ -68,7 +56,7 @@ def _entry_point(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"Hermes sees no plugin {names.plugin}: {host.python} has no such entry point.",
-            Fix(_install_command(examination)),
+            Fix(install_by_hand(examination.host())),
         )
     data = {"name": point.name, "value": point.value, "distribution": point.distribution, "version": point.version}
     if point.value.partition(":")[0] != names.package:
@@ -93,7 +81,7 @@ def _imports(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"{names.package} does not import in Hermes' interpreter: {outcome.error}",
-            Fix(_install_command(examination)),
+            Fix(install_by_hand(examination.host())),
             Place(*outcome.place) if outcome.place else Place(),
             data={"missing": outcome.missing},
         )
@@ -101,7 +89,7 @@ def _imports(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"{names.package} imports but has no register function; Hermes will not load it.",
-            Fix(_install_command(examination)),
+            Fix(install_by_hand(examination.host())),
             Place(str(outcome.file)),
         )
     return Finding(Status.OK, f"{names.package} imports in Hermes' interpreter.", data={"file": str(outcome.file)})
