@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from canon_ops.hermes.audited import AUDITED_HOSTS, Audited, AuditedHost, Evidence, Refused, audit
@@ -58,3 +60,12 @@ def test_the_advice_is_a_version_that_was_run() -> None:
 
     assert isinstance(refused, Refused)
     assert refused.fix == "Install an audited Hermes: pip install hermes-agent==0.19.0"
+
+
+def test_the_page_of_hosts_shows_the_table() -> None:
+    """docs/hosts.md lists exactly the rows of the table, in its order."""
+    page = Path(__file__).parents[3].joinpath("docs", "hosts.md").read_text(encoding="utf-8")
+
+    shown = [tuple(part.strip() for part in line.strip("|").split("|")) for line in page.splitlines() if "|" in line]
+
+    assert shown[2:] == [(row.hermes, row.python, row.platform, row.evidence.value) for row in AUDITED_HOSTS]
