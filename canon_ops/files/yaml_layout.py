@@ -1,0 +1,200 @@
+"""Where everything in a text stands: entries, comments, the true ends of blocks, and the way to a path.
+
+PyYAML's tree lacks four things that an editor needs: a block's mark lies at the *next* token, behind blank lines and
+comments; an alias appears as the node that it repeats, with that node's marks; comments are absent; a key may be there
+twice. One walk over the tree finds them all.
+
+An *entry* is a key of a mapping or an item of a list. A comment behind something on its line belongs to the last
+entry that starts before it ("beside"), any other to the next entry ("above"), the last ones to the end of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from canon_ops.files.yaml_path import Path
+from canon_ops.files.yaml_reader import YamlText
+
+__all__ = ["Comment", "Layout", "Step", "Way", "comments", "find_way", "lay_out"]
+
+Span = tuple[int, int]
+MERGE_TAG = "tag:yaml.org,2002:merge"
+# What may stand between an entry's start and the alias that is its value.
+_TO_ALIAS = re.compile(r"(?:[\s:,?\-\[{]|(?<=\s)#[^\n]*)*(\*[^\s,\[\]{}]+)")
+_HASH = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Layout:
+    """The places of one text.
+
+    Attributes:
+        entries: the start of each entry, in the order of the text.
+        ends: the index behind a node's last character, by ``id(node)``; line ends and comments after it do not count.
+        aliases: the place of each alias, by the id of the collection it stands in and its position there.
+        shared: ids of nodes that some alias repeats.
+        opaque: spans in which a ``#`` is part of a value.
+    """
+
+    entries: list[int] = field(default_factory=list)
+    ends: dict[int, int] = field(default_factory=dict)
+    aliases: dict[tuple[int, int], Span] = field(default_factory=dict)
+    shared: set[int] = field(default_factory=set)
+    opaque: list[Span] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, from its ``#`` to the end of its line, and the entry (its ordinal) it belongs to."""
+
+    start: int
+    end: int
+    text: str
+    owner: int
+    beside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a way: into which collection, to which position in it, under which name."""
+
+    parent: yaml.CollectionNode
+    position: int
+    name: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How far a path leads in the tree.
+
+    Attributes:
+        steps: the part that exists.
+        node: the PyYAML node where it ends; the root for no steps.
+        rest: the part of the path that does not exist.
+        alias: the span of an alias through which the way leads, if any; the steps behind it are in the anchor's node.
+        duplicate: the starts of all entries of a key on the way that is there more than once.
+        unlike: the start of a key that has the name as its text but is read as something else (``on``), if any.
+    """
+
+    steps: tuple[Step, ...]
+    node: Any
+    rest: Path
+    alias: Span | None = None
+    duplicate: tuple[int, ...] = ()
+    unlike: int | None = None
+
+
+def lay_out(document: YamlText) -> Layout:
+    """Walk the tree once."""
+    layout = Layout()
+    if document.root is not None:
+        _walk(document.root, document.text, layout)
+    return layout
+
+
+def _walk(node: yaml.Node, text: str, layout: Layout) -> int:
+    """Record ``node``, which is met for the first time, and return where it ends."""
+    if isinstance(node, yaml.ScalarNode):
+        end = int(node.end_mark.index)
+        if node.style in ("|", ">"):
+            start = int(node.start_mark.index)
+            end = start + len(text[start:end].rstrip())
+            layout.opaque.append((text.find("\n", start, end) % (end + 1), end))
+        elif node.style or "#" in node.value:
+            layout.opaque.append((int(node.start_mark.index), end))
+        layout.ends[id(node)] = end
+        return end
+    layout.ends[id(node)] = -1  # being walked: a node inside itself is an alias too
+    end = int(node.start_mark.index)
+    if isinstance(node, yaml.MappingNode):
+        for position, (key, value) in enumerate(node.value):
+            end = _enter(node, 2 * position, key, end, text, layout, entry=True)
+            end = _enter(node, 2 * position + 1, value, end, text, layout, entry=False)
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            end = _enter(node, 2 * position + 1, item, end, text, layout, entry=True)
+    if isinstance(node, yaml.CollectionNode) and (node.flow_style or not node.value):
+        end = int(node.end_mark.index)
+    layout.ends[id(node)] = end
+    return end
+
+
+def _enter(parent: yaml.Node, slot: int, node: yaml.Node, end: int, text: str, layout: Layout, *, entry: bool) -> int:
+    if id(node) in layout.ends:
+        layout.shared.add(id(node))
+        match = _TO_ALIAS.match(text, end)
+        span = match.span(1) if match else (end, end)
+        layout.aliases[id(parent), slot] = span
+        if entry:
+            layout.entries.append(span[0])
+        return span[1]
+    if entry:
+        layout.entries.append(int(node.start_mark.index))
+    return max(end, _walk(node, text, layout))
+
+
+def comments(document: YamlText, layout: Layout) -> list[Comment]:
+    """Every comment of the text, in order, with the entry it belongs to."""
+    text = document.text
+    opaque = sorted(layout.opaque)
+    starts = [span[0] for span in opaque]
+    found: list[Comment] = []
+    match = _HASH.search(text)
+    while match:
+        place = match.start()
+        inside = bisect_right(starts, place) - 1
+        if inside >= 0 and place < opaque[inside][1]:
+            match = _HASH.search(text, opaque[inside][1])
+            continue
+        before = bisect_left(layout.entries, place) - 1
+        line = text[text.rfind("\n", 0, place) + 1 : place].strip()
+        beside = before >= 0 and bool(line) and line not in ("---", "...")
+        found.append(Comment(place, match.end(), match[0], before if beside else before + 1, beside))
+        match = _HASH.search(text, match.end())
+    return found
+
+
+def find_way(document: YamlText, layout: Layout, path: Path) -> Way:
+    """Follow ``path`` as far as it leads."""
+    if document.root is None:
+        raise ValueError("an empty document has no places")
+    node: Any = document.root
+    steps: list[Step] = []
+    alias: Span | None = None
+    duplicate: tuple[int, ...] = ()
+    for number, name in enumerate(path):
+        hits, unlike = _matches(node, name)
+        if not hits:
+            return Way(tuple(steps), node, path[number:], alias, duplicate, unlike)
+        position = hits[-1]  # PyYAML lets the last one win
+        if len(hits) > 1 and not duplicate:
+            duplicate = tuple(int(node.value[hit][0].start_mark.index) for hit in hits)
+        alias = alias or layout.aliases.get((id(node), 2 * position + 1))
+        steps.append(Step(node, position, name))
+        node = node.value[position][1] if isinstance(node, yaml.MappingNode) else node.value[position]
+    return Way(tuple(steps), node, (), alias, duplicate)
+
+
+def _matches(node: yaml.Node, name: str | int) -> tuple[list[int], int | None]:
+    """Positions of the entries that ``name`` means in ``node``, and the start of a key that only looks like it."""
+    if isinstance(node, yaml.SequenceNode):
+        index = int(name) if isinstance(name, int) or re.fullmatch(r"\d{1,9}", name) else -1
+        return ([index] if 0 <= index < len(node.value) else []), None
+    if not isinstance(node, yaml.MappingNode):
+        return [], None
+    texts, numbers, unlike = [], [], None
+    for position, (key, _) in enumerate(node.value):
+        if not isinstance(key, yaml.ScalarNode) or key.value != str(name):
+            continue
+        if key.tag == "tag:yaml.org,2002:str":
+            texts.append(position)
+        elif key.tag == "tag:yaml.org,2002:int":
+            numbers.append(position)
+        else:
+            unlike = int(key.start_mark.index)
+    return texts or numbers, unlike

@@ -1,0 +1,82 @@
+"""Names of places in config.yaml: ``a.b.c``, ``list[1].x`` or ``list.1.x``, ``a."b.c"[0]``.
+
+A number between dots stays text here: whether it is an index or a key called "1" is known only where the document is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from canon_ops.errors import UsageError
+
+__all__ = ["BadPath", "Path", "format_path", "parse_path"]
+
+Path = tuple[str | int, ...]
+
+_BARE = re.compile(r"""[^.\[\]"'\s][^.\[\]"']*""")
+_INDEX = re.compile(r"\[\s*(\d{1,9})\s*\]")
+_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SINGLE = re.compile(r"'((?:[^']|'')*)'")
+
+
+class BadPath(UsageError):
+    """The text is not a path."""
+
+    code: ClassVar[str] = "config_path"
+
+
+def parse_path(text: str) -> Path:
+    """Split a path into keys (text) and indexes (numbers).
+
+    Raises:
+        BadPath: empty, an empty part, an unclosed quote or bracket.
+    """
+    parts: list[str | int] = []
+    position = 0
+    while position < len(text):
+        index = _INDEX.match(text, position)
+        if index and parts:
+            parts.append(int(index[1]))
+            position = index.end()
+            continue
+        if parts:
+            if text[position] != ".":
+                raise _bad(text, position)
+            position += 1
+        key, position = _read_key(text, position)
+        parts.append(key)
+    if not parts:
+        raise BadPath("an empty path names nothing", fix="for example: plugins.enabled")
+    return tuple(parts)
+
+
+def format_path(path: Path) -> str:
+    """The shortest text that ``parse_path`` reads as ``path``."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+            continue
+        bare = _BARE.fullmatch(part) and part == part.strip()
+        quoted = part.replace("\\", "\\\\").replace('"', '\\"')
+        text += ("." if text else "") + (part if bare else f'"{quoted}"')
+    return text
+
+
+def _read_key(text: str, position: int) -> tuple[str, int]:
+    if match := _DOUBLE.match(text, position):
+        return re.sub(r"\\(.)", r"\1", match[1]), match.end()
+    if match := _SINGLE.match(text, position):
+        return match[1].replace("''", "'"), match.end()
+    if match := _BARE.match(text, position):
+        return match[0].rstrip(), match.end()
+    raise _bad(text, position)
+
+
+def _bad(text: str, position: int) -> BadPath:
+    where = f"at character {position + 1}" if position < len(text) else "at its end"
+    return BadPath(
+        f"{text!r} is not a path: a key is expected {where}",
+        fix="""write a.b.c, list[1].x, and keys with dots or brackets in quotes: a."b.c"[0]""",
+    )

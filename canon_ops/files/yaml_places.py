@@ -1,0 +1,117 @@
+"""The places of an entry: its line, the comments above it, the slot of its value, and what goes when it goes."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from canon_ops.files.yaml_layout import Layout, Step
+from canon_ops.files.yaml_reader import YamlText
+
+__all__ = ["comment_block", "dash_of", "end_of", "entry_of", "line_end", "line_start", "slot_of", "stop_of"]
+
+Span = tuple[int, int]
+_DASH_AND_COMMENT = re.compile(r"([^#\n]*-)\s+#")
+_COLON = re.compile(r"(?:\s|(?<=\s)#[^\n]*)*:")
+
+
+def line_start(text: str, index: int) -> int:
+    return text.rfind("\n", 0, index) + 1
+
+
+def line_end(text: str, index: int) -> int:
+    """The index behind the end of the line that holds ``index``, or the length of the text."""
+    newline = text.find("\n", index)
+    return len(text) if newline < 0 else newline + 1
+
+
+def slot_of(document: YamlText, layout: Layout, step: Step) -> Span:
+    """From behind an entry's colon or dash to the end of its value: where a new value goes."""
+    entry = step.parent.value[step.position]
+    if isinstance(entry, tuple):
+        key_end = layout.ends[id(entry[0])]
+        colon = _COLON.match(document.text, key_end)  # a key alone in brackets has none
+        start = colon.end() if colon else key_end
+        return start, max(start, end_of(layout, step))
+    start = int(entry.start_mark.index)
+    return (start if step.parent.flow_style else dash_of(document, step) + 1), layout.ends[id(entry)]
+
+
+def dash_of(document: YamlText, step: Step) -> int:
+    """The place of the ``-`` of a block list's item."""
+    text, end = document.text, int(step.parent.value[step.position].start_mark.index)
+    while end > 0:
+        end = len(text[:end].rstrip())
+        if text[end - 1 : end] == "-":
+            return end - 1
+        line = line_start(text, end)  # a comment between the dash and the item
+        match = _DASH_AND_COMMENT.match(text, line, end)
+        if match:
+            return match.end(1) - 1
+        end = line
+    raise ValueError("an item of a block list has a dash")
+
+
+def entry_of(document: YamlText, layout: Layout, step: Step) -> int:
+    """The first character of an entry: its key (or the ``?`` before it), its dash, its value in brackets."""
+    entry = step.parent.value[step.position]
+    if not isinstance(entry, tuple):
+        alias = layout.aliases.get((id(step.parent), 2 * step.position + 1))
+        if step.parent.flow_style:
+            return alias[0] if alias else int(entry.start_mark.index)
+        return document.text.rfind("-", 0, alias[0]) if alias else dash_of(document, step)
+    start = int(entry[0].start_mark.index)
+    before = document.text[line_start(document.text, start) : start].rstrip()
+    return document.text.rfind("?", 0, start) if before.endswith("?") else start
+
+
+def end_of(layout: Layout, step: Step) -> int:
+    """The index behind an entry's last character."""
+    alias = layout.aliases.get((id(step.parent), 2 * step.position + 1))
+    if alias:
+        return alias[1]
+    entry = step.parent.value[step.position]
+    return max(layout.ends[id(part)] for part in entry) if isinstance(entry, tuple) else layout.ends[id(entry)]
+
+
+def stop_of(text: str, layout: Layout, step: Step) -> int:
+    """The index behind an entry's last line; the blank lines that a ``|+`` text keeps are part of it."""
+    node: yaml.Node = step.parent
+    entry = step.parent.value[step.position]
+    node = entry[1] if isinstance(entry, tuple) else entry
+    return block_stop(text, node, end_of(layout, step))
+
+
+def block_stop(text: str, node: yaml.Node, end: int) -> int:
+    """The index behind the line that holds ``end``, the end of ``node``."""
+    stop = line_end(text, end)
+    while isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+        start = int(node.start_mark.index)
+        if "+" in text[start : text.find("\n", start)].split("#")[0]:
+            return max(stop, int(node.end_mark.index))
+    return stop
+
+
+def comment_block(document: YamlText, layout: Layout, step: Step) -> Span:
+    """The comment lines directly above an entry, in its own column; empty (at its line's start) when there are none."""
+    text = document.text
+    entry = entry_of(document, layout, step)
+    start = end = line_start(text, entry)
+    if text[start:entry].strip():
+        return end, end  # the entry does not begin its line
+    column = entry - start
+    while start > 0:
+        above = line_start(text, start - 1)
+        line = text[above:start]
+        if line[:column].strip(" ") or line[column : column + 1] != "#" or _is_value(layout, above + column):
+            break
+        start = above
+    return start, end
+
+
+def _is_value(layout: Layout, index: int) -> bool:
+    return any(start <= index < end for start, end in layout.opaque)

@@ -1,0 +1,261 @@
+"""Plan one edit: the new text, the range in which it may differ, and what changes for a reader.
+
+What yaml-edit does well is left to it: values, new keys, new items. Three things are spliced, since
+people do them otherwise: an entry of a block is removed with its whole lines and the comments directly above it;
+everything inside brackets (:mod:`yaml_flow`); and what follows the document's last value stays behind a new last entry,
+so that no comment gets another owner.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from canon_ops.files.engine import Engine
+from canon_ops.files.yaml_flow import Brackets, add_entry, remove_entry
+from canon_ops.files.yaml_layout import Comment, Layout, Step, Way
+from canon_ops.files.yaml_places import (
+    block_stop,
+    comment_block,
+    end_of,
+    entry_of,
+    line_end,
+    line_start,
+    slot_of,
+    stop_of,
+)
+from canon_ops.files.yaml_proofs import Added, Change, Dropped, Replaced
+from canon_ops.files.yaml_quoting import Style
+from canon_ops.files.yaml_reader import YamlText
+
+__all__ = ["Plan", "Planner"]
+
+Span = tuple[int, int]
+_END_MARK = re.compile(r"^\.\.\.", re.MULTILINE)
+_PROPERTIES = re.compile(r"[&!]\S+(?:[ \t]+[&!]\S+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An edit that has not been proven yet.
+
+    Attributes:
+        text: the new text, without byte-order mark.
+        span: the range of the old text outside of which nothing differs.
+        gone: the part of ``span`` in which comments may vanish with the entry they belong to.
+        change: what a reader sees changed.
+    """
+
+    text: str
+    span: Span
+    change: Change
+    gone: Span = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans edits of one text."""
+
+    document: YamlText
+    layout: Layout
+    comments: list[Comment]
+    engine: Engine
+
+    def begin(self, key: str, value: Any) -> Plan:
+        """Give an empty or comments-only document its first key, one blank line below the comments."""
+        text, newline = self.document.text, self.document.newline
+        end = text.index("\n...") + 1 if "\n..." in text else len(text)
+        head = text[:end]
+        glue = newline if head and not head.endswith("\n") else ""
+        if self.comments:
+            glue += newline
+        entry = self.engine.render(value, key=key, flow=False).replace("\n", newline)
+        new = self._ended_as_before(head + glue + entry + text[end:])
+        return Plan(new, (end, end), Added((), key, value))
+
+    def replace(self, way: Way, value: Any) -> Plan:
+        """Give the entry at the end of ``way`` another value."""
+        if _in_brackets(way):
+            return self._replace_in_brackets(way, value)
+        text, node, at = self.document.text, way.node, _address(way)
+        start, end = slot_of(self.document, self.layout, way.steps[-1])
+        stop = block_stop(text, node, end)  # a value of several lines goes below the comment on its line
+        source = text
+        if isinstance(node, yaml.ScalarNode) and not node.style and "\n" in text[int(node.start_mark.index) : end]:
+            # A plain text over several lines: yaml-edit 0.2 loses the comment behind it. Make it one line first.
+            source = f"{text[: int(node.start_mark.index)]}0{text[end:]}"
+        new = self.engine.replace(source, at, value, flow=self._in_one_line(stop), like=_style_of(node))
+        gone = (0, 0)
+        if isinstance(node, yaml.CollectionNode):
+            gone = (
+                (int(node.start_mark.index), end) if node.flow_style else (line_end(text, start), line_end(text, end))
+            )
+        return Plan(self._ended_as_before(new), (start, stop), Replaced(at, value), gone)
+
+    def insert(self, way: Way, key: str, value: Any) -> Plan:
+        """Add a key behind the last one of the mapping at the end of ``way``."""
+        address = _address(way)
+        change = Added(address, key, value)
+        if _in_brackets(way) or way.node.flow_style:
+            return self._add_to_brackets(way, change)
+        inline = self._in_one_line(self._stop(way))
+        return self._below(way, change, lambda text: self.engine.insert(text, address, key, value, flow=inline))
+
+    def append(self, way: Way, item: Any) -> Plan:
+        """Add an item behind the last one of the list at the end of ``way``."""
+        address, like = _address(way), _common_style(way.node)
+        change = Added(address, None, item)
+        if _in_brackets(way) or way.node.flow_style:
+            return self._add_to_brackets(way, change, like)
+        if (gap := self._dash_gap(way.node)) > 1 and not isinstance(item, dict | list):
+            return self._below(way, change, lambda text: self._spaced_item(text, way.node, gap, item, like))
+        inline = self._in_one_line(self._stop(way))
+        return self._below(way, change, lambda text: self.engine.append(text, address, item, flow=inline, like=like))
+
+    def drop(self, way: Way) -> Plan:
+        """Take out the entry at the end of ``way``, with the comments directly above it."""
+        step = way.steps[-1]
+        if step.parent.flow_style:
+            return self._drop_from_brackets(way)
+        text, siblings = self.document.text, len(step.parent.value)
+        entry = entry_of(self.document, self.layout, step)
+        block = comment_block(self.document, self.layout, step)
+        start, stop = block[0], stop_of(text, self.layout, step)
+        change = Dropped(_address(way))
+        if siblings == 1 and len(way.steps) > 1:
+            return self._empty(way, block, stop)
+        if text[block[1] : entry].strip():  # the first of several, on the line of a dash: the next one moves up to it
+            start, stop = entry, entry_of(self.document, self.layout, Step(step.parent, 1, 0))
+        elif siblings == 1:
+            start = self._without_blank_line(start)
+        if siblings == 1 and _END_MARK.search(text, stop):  # an end mark needs a document before it
+            return Plan(f"{text[:start]}{{}}{self.document.newline}{text[stop:]}", (start, stop), change, (start, stop))
+        if stop == len(text) and not text.endswith("\n"):
+            start = len(text[:start].removesuffix("\n").removesuffix("\r"))  # the file goes on ending without one
+        return Plan(text[:start] + text[stop:], (start, stop), change, (start, stop))
+
+    # -- blocks ---------------------------------------------------------------------------------------------------
+
+    def _below(self, way: Way, change: Change, write: Callable[[str], str]) -> Plan:
+        """Add behind the last line of a block; nothing that follows the document's last value is given to ``write``."""
+        text, end, stop = self.document.text, self.layout.ends[id(way.node)], self._stop(way)
+        if self.layout.entries[-1] < end:  # nothing but comments follows
+            return Plan(write(text[:stop]) + text[stop:], (end, stop), change)
+        return Plan(write(text), (end, stop), change)
+
+    def _stop(self, way: Way) -> int:
+        return block_stop(self.document.text, way.node, self.layout.ends[id(way.node)])
+
+    def _in_one_line(self, stop: int) -> bool:
+        """Whether a text of several lines must not be written as a block that ends at ``stop``.
+
+        A comment below would become part of it, and without a last line end its own last one cannot be told.
+        """
+        rest = self.document.text[stop:].lstrip()
+        return rest.startswith("#") or (not rest and not self.document.text.endswith("\n"))
+
+    def _ended_as_before(self, text: str) -> str:
+        """Without the line end that the engine puts behind a last line that had none."""
+        if self.document.text.endswith("\n") or not self.document.text:
+            return text
+        return text.removesuffix("\n").removesuffix("\r")
+
+    def _dash_gap(self, node: yaml.CollectionNode) -> int:
+        """The blanks between a list's dashes and its items; 1 where they differ."""
+        text = self.document.text
+        gaps = set()
+        for position, item in enumerate(node.value):
+            if (id(node), 2 * position + 1) in self.layout.aliases:
+                return 1
+            start = int(item.start_mark.index)
+            dash = entry_of(self.document, self.layout, Step(node, position, position))
+            gaps.add(start - dash - 1 if not text[dash + 1 : start].strip(" ") else 1)
+        return gaps.pop() if len(gaps) == 1 else 1
+
+    def _spaced_item(self, text: str, node: yaml.CollectionNode, gap: int, item: Any, like: Style | None) -> str:
+        end = block_stop(self.document.text, node, self.layout.ends[id(node)])
+        dash = entry_of(self.document, self.layout, Step(node, 0, 0))
+        column = dash - line_start(self.document.text, dash)
+        line = " " * column + "-" + " " * gap + self.engine.render(item, flow=True, like=like)
+        newline = self.document.newline
+        if text[:end].endswith("\n"):
+            return text[:end] + line + newline + text[end:]
+        return text[:end] + newline + line + text[end:]
+
+    def _empty(self, way: Way, block: Span, stop: int) -> Plan:
+        """Remove a collection's only entry: empty brackets go behind the colon or dash that it belongs to."""
+        text, node = self.document.text, way.steps[-1].parent
+        slot = slot_of(self.document, self.layout, way.steps[-2])[0]
+        if properties := _PROPERTIES.match(text, int(node.start_mark.index)):
+            slot = properties.end()
+        brackets = " {}" if isinstance(node, yaml.MappingNode) else " []"
+        if block[0] <= slot:  # the entry stands on the line of its colon or dash
+            stop -= len(text[:stop]) - len(text[:stop].rstrip("\r\n"))
+            new = text[:slot] + brackets + text[stop:]
+        else:
+            new = text[:slot] + brackets + text[slot : block[0]] + text[stop:]
+        return Plan(self._ended_as_before(new), (slot, stop), Dropped(_address(way)), (max(slot, block[0]), stop))
+
+    def _without_blank_line(self, start: int) -> int:
+        """Where to cut so that a blank line between comments and the document's only key goes too."""
+        text = self.document.text
+        above = line_start(text, start - 1) if start else 0
+        blank = start > 0 and not text[above:start].strip()
+        return above if blank and any(comment.end < start for comment in self.comments) else start
+
+    # -- brackets -------------------------------------------------------------------------------------------------
+
+    def _brackets(self, node: yaml.CollectionNode) -> Brackets:
+        text, stop = self.document.text, self.layout.ends[id(node)] - 1
+        opening = "[" if isinstance(node, yaml.SequenceNode) else "{"
+        steps = [Step(node, position, position) for position in range(len(node.value))]
+        entries = tuple((entry_of(self.document, self.layout, step), end_of(self.layout, step)) for step in steps)
+        return Brackets(text, text.index(opening, int(node.start_mark.index)) + 1, stop, entries, self.comments)
+
+    def _add_to_brackets(self, way: Way, change: Added, like: Style | None = None) -> Plan:
+        rendered = self.engine.render(change.value, key=change.key, flow=True, like=like)
+        new, span = add_entry(self._brackets(way.node), rendered)
+        return Plan(new, span, change)
+
+    def _replace_in_brackets(self, way: Way, value: Any) -> Plan:
+        """Write a value in brackets where another one stands: on the same place, after a colon if there was none."""
+        text, node, step = self.document.text, way.node, way.steps[-1]
+        start, end = int(node.start_mark.index), self.layout.ends[id(node)]
+        rendered = self.engine.render(value, flow=True, like=_style_of(node))
+        if start == end:
+            slot = slot_of(self.document, self.layout, step)[0]
+            bare = isinstance(step.parent, yaml.MappingNode) and text[slot - 1] != ":"
+            start, end = slot, max(slot, end)
+            rendered = f": {rendered}" if bare else f" {rendered}"
+        return Plan(text[:start] + rendered + text[end:], (start, end), Replaced(_address(way), value), (start, end))
+
+    def _drop_from_brackets(self, way: Way) -> Plan:
+        step = way.steps[-1]
+        block = comment_block(self.document, self.layout, step)
+        brackets = self._brackets(step.parent)
+        new, span = remove_entry(brackets, step.position, block)
+        gone = (block[0] if span[0] <= block[0] < block[1] else brackets.entries[step.position][0], span[1])
+        return Plan(new, span, Dropped(_address(way)), gone)
+
+
+def _address(way: Way) -> tuple[int, ...]:
+    return tuple(step.position for step in way.steps)
+
+
+def _in_brackets(way: Way) -> bool:
+    return any(bool(step.parent.flow_style) for step in way.steps)
+
+
+def _style_of(node: yaml.Node) -> Style | None:
+    if isinstance(node, yaml.ScalarNode) and node.style == "'":
+        return "single-quoted"
+    return "double-quoted" if isinstance(node, yaml.ScalarNode) and node.style == '"' else None
+
+
+def _common_style(node: yaml.CollectionNode) -> Style | None:
+    styles = {_style_of(item) for item in node.value}
+    return styles.pop() if len(styles) == 1 else None

@@ -1,0 +1,223 @@
+"""Three proofs that an edit did what it announced, and nothing else. Whoever made the edit is not asked.
+
+1. Values: PyYAML reads the old tree plus the one announced change. Trees are compared, not values, so that equal values
+   in other places (an alias written out, a key moved) are found too.
+2. Comments: every comment outside the announced range is still there, on the same side of the same entry; inside the
+   range, comments vanish only together with the entry that is removed.
+3. Bytes: every character outside the announced range is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import yaml
+
+from canon_ops.errors import RefusedError
+from canon_ops.files.engine import Address
+from canon_ops.files.yaml_layout import Comment, Layout, comments
+from canon_ops.files.yaml_reader import YamlText, construct, same
+
+__all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove"]
+
+
+class ProofFailed(RefusedError):
+    """The edit would change more than it announced; nothing was written."""
+
+    code: ClassVar[str] = "config_proof"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The entry ``at`` has the value ``value`` now."""
+
+    at: Address
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The collection at ``parent`` has one more entry, the last: ``key`` (None in a list) with ``value``."""
+
+    parent: Address
+    key: str | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The entry ``at`` is gone."""
+
+    at: Address
+
+
+Change = Replaced | Added | Dropped
+Span = tuple[int, int]
+
+
+def prove(
+    old: YamlText, old_layout: Layout, new: YamlText, new_layout: Layout, *, span: Span, gone: Span, change: Change
+) -> None:
+    """Check the new text against the old one.
+
+    Args:
+        span: the announced range, in the old text.
+        gone: the part of it that is removed, where comments may vanish.
+
+    Raises:
+        ProofFailed: says which proof and where.
+    """
+    _prove_bytes(old.text, new.text, span)
+    _prove_values(old, new, change)
+    _prove_comments(old, old_layout, new, new_layout, span, gone)
+
+
+def _prove_bytes(old: str, new: str, span: Span) -> None:
+    start, end = span
+    kept = start + len(old) - end
+    if not (len(new) >= kept and new.startswith(old[:start]) and new.endswith(old[end:])):
+        raise ProofFailed("the edit would change text that it has no business with (proof of bytes)")
+
+
+# -- values ---------------------------------------------------------------------------------------------------------
+
+
+def _prove_values(old: YamlText, new: YamlText, change: Change) -> None:
+    address = change.parent if isinstance(change, Added) else change.at
+    twins: dict[int, int] = {}
+    if old.root is None or new.root is None:
+        held = _alone(old, new, change)
+    else:
+        held = _changed(old.root, new.root, address, change, twins)
+    if not held:
+        raise ProofFailed("Hermes would read something else than the old values and the change (proof of values)")
+
+
+def _alone(old: YamlText, new: YamlText, change: Change) -> bool:
+    """The document was empty before, or is empty now."""
+    if isinstance(change, Added) and new.root is not None:
+        return change.parent == () and same(new.value, {change.key: change.value})
+    return isinstance(change, Dropped) and old.root is not None and len(change.at) == 1 and len(old.root.value) == 1
+
+
+def _changed(old: yaml.Node, new: yaml.Node, address: Address, change: Change, twins: dict[int, int]) -> bool:
+    """``new`` is ``old`` but for ``change``, which lies ``address`` further down."""
+    if isinstance(change, Replaced) and not address:
+        # Whatever repeats the old node must repeat the new one.
+        twins[id(old)] = id(new)
+        return same(construct(new), change.value)
+    if type(old) is not type(new) or old.tag != new.tag or not isinstance(old, yaml.CollectionNode):
+        return False
+    twins[id(old)] = id(new)
+    before, after = list(old.value), list(new.value)
+    if isinstance(change, Added) and not address:
+        if len(after) != len(before) + 1:
+            return False
+        return _is_entry(after.pop(), change) and _all_equal(before, after, twins)
+    position = address[0]
+    if isinstance(change, Dropped) and len(address) == 1:
+        del before[position]
+        return _all_equal(before, after, twins)
+    if len(before) != len(after):
+        return False
+    head = _all_equal(before[:position], after[:position], twins)
+    one, other = before[position], after[position]
+    if isinstance(old, yaml.MappingNode):
+        head = head and _equal(one[0], other[0], twins)
+        one, other = one[1], other[1]
+    return (
+        head
+        and _changed(one, other, address[1:], change, twins)
+        and _all_equal(before[position + 1 :], after[position + 1 :], twins)
+    )
+
+
+def _is_entry(entry: Any, change: Added) -> bool:
+    if isinstance(entry, tuple):
+        return same(construct(entry[0]), change.key) and same(construct(entry[1]), change.value)
+    return change.key is None and same(construct(entry), change.value)
+
+
+def _all_equal(before: list[Any], after: list[Any], twins: dict[int, int]) -> bool:
+    if len(before) != len(after):
+        return False
+    for one, other in zip(before, after, strict=True):
+        if isinstance(one, tuple):
+            if not (_equal(one[0], other[0], twins) and _equal(one[1], other[1], twins)):
+                return False
+        elif not _equal(one, other, twins):
+            return False
+    return True
+
+
+def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
+    if id(old) in twins:  # an alias: it must repeat the same node as before
+        return twins[id(old)] == id(new)
+    twins[id(old)] = id(new)
+    if type(old) is not type(new) or old.tag != new.tag:
+        return False
+    if isinstance(old, yaml.ScalarNode):
+        return bool(old.value == new.value)
+    return _all_equal(old.value, new.value, twins)
+
+
+# -- comments -------------------------------------------------------------------------------------------------------
+
+
+def _prove_comments(
+    old: YamlText, old_layout: Layout, new: YamlText, new_layout: Layout, span: Span, gone: Span
+) -> None:
+    start, end = span
+    before, after = comments(old, old_layout), comments(new, new_layout)
+    head = [comment for comment in before if comment.start < start]
+    inside = [comment for comment in before if start <= comment.start < end]
+    tail = before[len(head) + len(inside) :]
+    if len(after) < len(head) + len(tail):
+        raise _lost(old, next((c for c, d in zip(before, after, strict=False) if c.text != d.text), before[-1]))
+    middle = after[len(head) : len(after) - len(tail)]
+    shift = len(new_layout.entries) - len(old_layout.entries)
+    first = sum(entry < start for entry in old_layout.entries)
+    last = sum(entry < end for entry in old_layout.entries)
+    for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
+        if comment.text != found.text or comment.beside != found.beside:
+            raise _lost(old, comment)
+        if comment.owner < first:
+            # A new entry in a bracketed collection comes between its key and the comment at the end of the line.
+            nearer = comment.beside and comment.owner == first - 1 and first <= found.owner < last + shift
+            kept = found.owner == comment.owner or nearer
+        elif comment.owner >= last:
+            kept = found.owner == comment.owner + shift
+        else:  # its entry is what changes: the comment is now at what took its place, or at what follows
+            kept = first - comment.beside <= found.owner <= last + shift
+        if old.root is None:
+            kept = True  # a document without entries: its comments belonged to none
+        if not kept:
+            raise _lost(old, comment)
+    _prove_inside(old, inside, middle, gone)
+
+
+def _prove_inside(old: YamlText, inside: list[Comment], middle: list[Comment], gone: Span) -> None:
+    """Inside the range, what is not removed stays, in its order, and nothing is made up."""
+    found = iter(middle)
+    left = len(middle)
+    for comment in inside:
+        removable = gone[0] <= comment.start < gone[1]
+        if left and (removable is False or middle[len(middle) - left].text == comment.text):
+            if next(found).text != comment.text:
+                raise _lost(old, comment)
+            left -= 1
+        elif not removable:
+            raise _lost(old, comment)
+    if left:
+        raise ProofFailed("the edit would move comments or make some up (proof of comments)")
+
+
+def _lost(old: YamlText, comment: Comment) -> ProofFailed:
+    line, column = old.line_column(comment.start)
+    return ProofFailed(
+        f"the comment in line {line} would be lost or stand elsewhere (proof of comments)",
+        file=old.file,
+        line=line,
+        column=column,
+    )

@@ -1,0 +1,62 @@
+"""How a text is written so that every reader of the file reads that text.
+
+Hermes reads YAML 1.1 (``off`` is false, ``12:30`` is 750), other tools read YAML 1.2 (``1e3`` is a number). A text is
+written bare only when both read the bare word as that very text; the proof is to read it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import yaml
+
+__all__ = ["Style", "choose_style"]
+
+Style = Literal["plain", "single-quoted", "double-quoted", "literal"]
+
+# What YAML 1.2 reads as something else than text, where 1.1 does not.
+_CORE_1_2 = re.compile(
+    r"(?i:true|false|null|~)|[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
+_PRINTABLE = re.compile(r"[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_LITERAL = re.compile(r"[^\s#](?:[^\n]*[^\s])?(?:\n+(?:[^\n]*[^\s]))*\n?")
+
+
+def choose_style(text: str, *, flow: bool, like: Style | None = None) -> Style:
+    """The style in which ``text`` is to be written.
+
+    Args:
+        flow: it will stand inside brackets.
+        like: the style of its neighbours or of the value it replaces; quotes are kept where they can be.
+    """
+    if not _PRINTABLE.fullmatch(text):
+        lines = text.split("\n")
+        if not flow and len(lines) > 1 and all(map(_PRINTABLE.fullmatch, lines)) and _LITERAL.fullmatch(text):
+            return "literal"
+        return "double-quoted"
+    if like == "double-quoted" and text.isascii():
+        return like
+    if like != "single-quoted" and _is_bare(text, flow=flow):
+        return "plain"
+    return "single-quoted"
+
+
+def _is_bare(text: str, *, flow: bool) -> bool:
+    if _CORE_1_2.fullmatch(text) or "\t" in text:
+        return False
+    frames = ["[{}, x]", "[x, {}]", "{{k: {} }}"] if flow else ["k: {} # x", "- {}"]
+    try:
+        return all(_reads_back(frame.format(text), text) for frame in frames)
+    except yaml.YAMLError:
+        return False
+
+
+def _reads_back(line: str, text: str) -> bool:
+    for loader in (yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        events = [event for event in yaml.parse(line, loader) if isinstance(event, yaml.ScalarEvent)]
+        if not any(event.value == text and not event.style for event in events):
+            return False
+    resolved: str = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    return resolved == "tag:yaml.org,2002:str"

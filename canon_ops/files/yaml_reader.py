@@ -1,0 +1,237 @@
+"""Read config.yaml the way Hermes does, and keep where everything stands.
+
+Hermes reads the file with two loaders of PyYAML: its command line with the C loader where there is one, its gateway
+with the pure one. They agree but for tabs and odd characters (the C loader lets a tab follow a colon), so text that
+holds such characters must satisfy both.
+
+All positions are indexes of characters into ``text``: PyYAML's marks count characters, and the byte-order mark is taken
+off first (with it, the C loader's indexes are one too small).
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import yaml
+
+from canon_ops.errors import RefusedError
+
+__all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
+
+BOM = "\ufeff"
+# Outside of this set the two loaders have been seen to differ.
+_PLAIN_TEXT = re.compile(r"[\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
+
+
+class ConfigSyntaxError(RefusedError):
+    """Hermes cannot read the file, or would read less than it says; it is left as it is.
+
+    ``code`` tells the kinds apart: ``config_syntax``, ``config_tabs``, ``config_documents``, ``config_root``,
+    ``config_encoding``.
+    """
+
+    code: ClassVar[str] = "config_syntax"
+
+
+class _Tabs(ConfigSyntaxError):
+    code: ClassVar[str] = "config_tabs"
+
+
+class _Documents(ConfigSyntaxError):
+    code: ClassVar[str] = "config_documents"
+
+
+class _Root(ConfigSyntaxError):
+    code: ClassVar[str] = "config_root"
+
+
+class _Encoding(ConfigSyntaxError):
+    code: ClassVar[str] = "config_encoding"
+
+
+@dataclass(frozen=True)
+class YamlText:
+    """A text that Hermes can read, and its tree.
+
+    Attributes:
+        text: without the byte-order mark, line ends as they are.
+        bom: the byte-order mark or "".
+        root: None for an empty or comments-only text.
+        file: for messages.
+    """
+
+    text: str
+    bom: str
+    root: yaml.MappingNode | None
+    file: str
+
+    @cached_property
+    def value(self) -> Any:
+        """What Hermes reads; an empty document is an empty mapping."""
+        return {} if self.root is None else construct(self.root)
+
+    @property
+    def newline(self) -> str:
+        first = self.text.find("\n")
+        return "\r\n" if first > 0 and self.text[first - 1] == "\r" else "\n"
+
+    def line_column(self, index: int) -> tuple[int, int]:
+        """The 1-based line and column of a character."""
+        start = self.text.rfind("\n", 0, index) + 1
+        return self.text.count("\n", 0, index) + 1, index - start + 1
+
+    def encode(self) -> bytes:
+        return (self.bom + self.text).encode("utf-8")
+
+
+def read_yaml(data: bytes, file: str) -> YamlText:
+    """Parse ``data`` or say where it is wrong.
+
+    Raises:
+        ConfigSyntaxError: not UTF-8, not YAML, tabs, several documents, not a mapping, or a value that PyYAML's safe
+            loader does not build.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _Encoding(
+            f"{file} is not UTF-8 at line {line}: Hermes cannot read it",
+            fix=f"iconv -f ISO-8859-1 -t UTF-8 {file}",
+            file=file,
+            line=line,
+            column=error.start - data.rfind(b"\n", 0, error.start),
+        ) from error
+    bom = BOM if text.startswith(BOM) else ""
+    text = text[len(bom) :]
+    root = _compose(text, _C_LOADER or yaml.SafeLoader, file)
+    if _C_LOADER and not _PLAIN_TEXT.fullmatch(text):
+        _compose(text, yaml.SafeLoader, file)
+    if root is None or (isinstance(root, yaml.ScalarNode) and root.tag.endswith(":null") and not root.value):
+        return YamlText(text, bom, None, file)
+    if not isinstance(root, yaml.MappingNode):
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
+        raise _Root(
+            f"{file} holds {kind} at its top, where Hermes wants keys",
+            file=file,
+            line=root.start_mark.line + 1,
+            column=root.start_mark.column + 1,
+        )
+    found = YamlText(text, bom, root, file)
+    _check_values(found)
+    return found
+
+
+def construct(node: yaml.Node) -> Any:
+    """The Python value that PyYAML's safe loader builds from ``node``, which stays as it is."""
+    if _merges(node):
+        node = copy.deepcopy(node)  # the constructor writes merged pairs into the nodes themselves
+    return yaml.constructor.SafeConstructor().construct_document(node)
+
+
+def _merges(node: yaml.Node) -> bool:
+    waiting, seen = [node], set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, yaml.ScalarNode) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, yaml.MappingNode):
+            if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in one.value):
+                return True
+            waiting += [part for pair in one.value for part in pair]
+        else:
+            waiting += one.value
+    return False
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal in value *and* type, all the way down: true is not 1, 1 is not 1.0, and the order of keys counts."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return len(one) == len(other) and all(
+            same(a, c) and same(b, d) for (a, b), (c, d) in zip(one.items(), other.items(), strict=True)
+        )
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and one != one:
+        return bool(other != other)
+    return bool(one == other)
+
+
+def _compose(text: str, loader: Any, file: str) -> yaml.Node | None:
+    try:
+        return yaml.compose(text, loader)
+    except yaml.composer.ComposerError as error:
+        if "single document" in str(error):
+            mark = error.problem_mark
+            raise _Documents(
+                f"{file} holds several documents; a second one starts at line {_line(mark)}, and Hermes reads none",
+                fix="keep one document: remove the line --- and what must not be read",
+                file=file,
+                line=_line(mark),
+                column=1,
+            ) from error
+        raise _syntax(error, text, file) from error
+    except yaml.MarkedYAMLError as error:
+        raise _syntax(error, text, file) from error
+    except yaml.reader.ReaderError as error:
+        position = error.position if isinstance(error.position, int) else 0
+        line = text.count("\n", 0, position) + 1
+        raise ConfigSyntaxError(
+            f"{file} holds a character that YAML forbids (U+{ord(str(error.character)[:1] or ' '):04X}) in line {line}"
+            if isinstance(error.character, str)
+            else f"{file} holds a character that YAML forbids (U+{error.character:04X}) in line {line}",
+            file=file,
+            line=line,
+            column=position - (text.rfind("\n", 0, position) + 1) + 1,
+        ) from error
+    except RecursionError as error:
+        raise ConfigSyntaxError(f"{file} is nested too deeply to be read", file=file) from error
+
+
+def _line(mark: Any) -> int:
+    return int(mark.line) + 1 if mark is not None else 1
+
+
+def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> ConfigSyntaxError:
+    mark = error.problem_mark or error.context_mark
+    line, column = (_line(mark), int(mark.column) + 1) if mark is not None else (1, 1)
+    lines = text.split("\n")
+    at = lines[line - 1] if line <= len(lines) else ""
+    before = at[: max(column, 1)]
+    if "\t" in before or at[: len(at) - len(at.lstrip())].count("\t"):
+        column = at.index("\t") + 1
+        return _Tabs(
+            f"{file} has a tab at line {line}, column {column}, where YAML allows only spaces",
+            fix=f"replace the tab by spaces: {file}:{line}",
+            file=file,
+            line=line,
+            column=column,
+        )
+    problem = " ".join(str(part) for part in (error.context, error.problem) if part) or "it is not YAML"
+    return ConfigSyntaxError(
+        f"{file} cannot be read at line {line}, column {column}: {problem}",
+        fix=f"repair {file}:{line}",
+        file=file,
+        line=line,
+        column=column,
+    )
+
+
+def _check_values(found: YamlText) -> None:
+    """Build everything once: some values compose and still cannot be built (``=``, 2001-13-45, a list as a key)."""
+    try:
+        _ = found.value
+    except yaml.MarkedYAMLError as error:
+        raise _syntax(error, found.text, found.file) from error
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ConfigSyntaxError(
+            f"{found.file} holds a value that Hermes cannot build: {error}", file=found.file
+        ) from error
