@@ -324,7 +324,7 @@ def _linger(turn: Turn, *, now_ms: int) -> Step:
     return _close(turn, Evidence.FINAL, clear=True)
 
 
-# --- staging ---------------------------------------------------------------------------------------------------------
+# --- staging ---
 
 
 def _stage(turn: Turn, event: Staged, *, now_ms: int) -> Step:
@@ -365,7 +365,7 @@ def _tool_started(turn: Turn, event: ToolStarted, *, now_ms: int) -> Step:
     return _show_activity(replace(turn, activity=activity, candidate=candidate), now_ms=now_ms)
 
 
-# --- showing ---------------------------------------------------------------------------------------------------------
+# --- showing ---
 
 
 def _show(turn: Turn, frame: Frame, state: TurnPhase, *, now_ms: int) -> Step:
@@ -420,7 +420,7 @@ def _publish(
     return replace(turn, state=state), (effect,)
 
 
-# --- ending ----------------------------------------------------------------------------------------------------------
+# --- ending ---
 
 
 def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
