@@ -194,6 +194,11 @@ class Turn:
         return self.opening.kind is Kind.LIFECYCLE
 
     @property
+    def is_narrated(self) -> bool:
+        """Whether people see drafts and tools of it while it runs."""
+        return not (self.opening.quiet or self.silenced or self.opening.kind is Kind.OWN)
+
+    @property
     def is_done(self) -> bool:
         """Closed, and nothing in flight: it may be forgotten."""
         return self.phase is Phase.CLOSED and not self.preview.in_flight
@@ -371,7 +376,7 @@ def _tool_started(turn: Turn, event: ToolStarted, *, now_ms: int) -> Step:
 def _show(turn: Turn, frame: Frame, state: TurnPhase, *, now_ms: int) -> Step:
     """Bring the frame to the node and the state to Canon, the state after the write that shows it."""
     turn = replace(turn, doing=state)
-    if turn.opening.quiet or turn.silenced:
+    if not turn.is_narrated:
         return Step(*_beat(turn, state))
     step = previews.offer(turn.preview, frame, now_ms=now_ms)
     turn, written = _carry(turn, step)
@@ -382,7 +387,7 @@ def _show(turn: Turn, frame: Frame, state: TurnPhase, *, now_ms: int) -> Step:
 
 
 def _show_activity(turn: Turn, *, now_ms: int) -> Step:
-    if turn.opening.quiet or turn.silenced:
+    if not turn.is_narrated:
         return Step(turn)
     return _show(turn, Frame(None, _shown_blocks(turn)), TurnPhase.TOOL, now_ms=now_ms)
 

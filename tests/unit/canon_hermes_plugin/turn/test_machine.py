@@ -1,0 +1,342 @@
+"""The turn machine: its table, and the invariants that stand in its docstring."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.turn.effects import (
+    ClearNode,
+    DeliverFinal,
+    Effect,
+    Evidence,
+    PublishState,
+    RetireNode,
+    TurnClosed,
+    WakeAt,
+    Warn,
+    WritePreview,
+)
+from canon_hermes_plugin.turn.events import (
+    Due,
+    Ended,
+    FinalDeferred,
+    FinalRejected,
+    FinalSettled,
+    InputAsked,
+    InputClosed,
+    InterruptAsked,
+    Kind,
+    Opening,
+    Outcome,
+    PreviewEnded,
+    Silenced,
+    Staged,
+    SteeringAccepted,
+    SubagentStopped,
+    ToolFinished,
+    ToolStarted,
+    TurnEvent,
+)
+from canon_hermes_plugin.turn.machine import LINGER_MS, Phase, Step, Turn, on_event, open_turn
+from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
+from canon_ops.wire.requests import TurnPhase
+
+NOW = 1_790_000_000_000
+TURN = TurnId("hermes-turn-1")
+C1 = ConversationId("c1")
+
+
+def opening(**fields: Any) -> Opening:
+    return replace(Opening(TURN, C1, quiet=False, session=SessionKey("s1")), **fields)
+
+
+def play(turn: Turn, *events: TurnEvent, now_ms: int = NOW) -> Step:
+    """The turn after all events, and the effects of the last."""
+    step = Step(turn)
+    for event in events:
+        step = on_event(step.turn, event, now_ms=now_ms)
+    return step
+
+
+def a_turn(*events: TurnEvent, **fields: Any) -> Turn:
+    return play(open_turn(opening(**fields), now_ms=NOW).turn, *events).turn
+
+
+FINAL = Staged("answer", finalized=True)
+DRAFT = Staged("answ", finalized=False)
+DONE = Ended(Outcome.SUCCESS)
+FAILED = Ended(Outcome.FAILURE)
+
+PHASES = {
+    Phase.FLUSHING: a_turn(FINAL, DONE),  # its first preview is in flight
+    Phase.DELIVERING: a_turn(FINAL, PreviewEnded(True), DONE),
+    Phase.LINGERING: a_turn(FINAL, PreviewEnded(True), DONE, FinalSettled()),
+    Phase.CLOSED: a_turn(FAILED),
+}
+EVENTS: list[TurnEvent] = [
+    FINAL,
+    DRAFT,
+    ToolStarted("grep"),
+    ToolFinished("grep"),
+    SubagentStopped("coder"),
+    PreviewEnded(True),
+    PreviewEnded(False),
+    InputAsked(),
+    InputClosed(),
+    InterruptAsked(),
+    Silenced(),
+    SteeringAccepted(),
+    Due(),
+    DONE,
+    FAILED,
+    FinalSettled(),
+    FinalDeferred("x"),
+    FinalRejected("x"),
+]
+HEARD: dict[Phase, set[type]] = {
+    Phase.FLUSHING: {PreviewEnded},
+    Phase.DELIVERING: {FinalSettled, FinalDeferred, FinalRejected},
+    Phase.LINGERING: {Due},
+    Phase.CLOSED: set(),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_samples_are_in_their_phases(phase: Phase) -> None:
+    """The table below is asked about real turns."""
+    assert PHASES[phase].phase is phase
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_late_event_changes_nothing(phase: Phase, event: TurnEvent) -> None:
+    """The dashes of the table: the same turn and no effects."""
+    turn = PHASES[phase]
+
+    step = on_event(turn, event, now_ms=NOW)
+
+    if type(event) not in HEARD[phase]:
+        assert step == Step(turn)
+    else:
+        assert step != Step(turn)
+
+
+def test_opening_says_thinking_with_the_message() -> None:
+    """R6.1, R6.2: the state carries the message that asked for the turn."""
+    step = open_turn(opening(source_message_id="m1"), now_ms=NOW)
+
+    assert step.effects == (PublishState(TURN, C1, TurnPhase.THINKING, NOW, ("m1",)),)
+
+
+def test_a_quiet_turn_opens_with_an_empty_node() -> None:
+    """R6.16: after the state, the node is emptied."""
+    step = open_turn(opening(quiet=True), now_ms=NOW)
+
+    assert [type(effect) for effect in step.effects] == [PublishState, RetireNode]
+
+
+@pytest.mark.parametrize("kind", [Kind.LOOSE, Kind.OWN])
+def test_other_kinds_open_silently(kind: Kind) -> None:
+    """D53: a message outside of a run does not make the agent look busy."""
+    assert open_turn(opening(kind=kind, session=None), now_ms=NOW).effects == ()
+
+
+def test_a_draft_is_written_and_then_streaming() -> None:
+    """R6.17: the state follows the write that shows the text."""
+    step = on_event(a_turn(), DRAFT, now_ms=NOW)
+    assert step.effects == (WritePreview(TURN, C1, "answ", ()),)
+
+    after = on_event(step.turn, PreviewEnded(True), now_ms=NOW)
+    assert after.effects == (PublishState(TURN, C1, TurnPhase.STREAMING, NOW),)
+
+
+def test_a_tool_is_shown_when_it_starts() -> None:
+    """C7, R6.19: blocks without text, and the state after them."""
+    step = on_event(a_turn(), ToolStarted("grep", "t1"), now_ms=NOW)
+    (write,) = step.effects
+    assert isinstance(write, WritePreview)
+    assert write.text is None
+    assert [block["title"] for block in write.blocks or ()] == ["grep"]
+
+    after = on_event(step.turn, PreviewEnded(True), now_ms=NOW)
+    assert after.effects == (PublishState(TURN, C1, TurnPhase.TOOL, NOW),)
+
+
+def test_a_quiet_tool_is_not_shown() -> None:
+    """R6.19: neither blocks nor state."""
+    assert on_event(a_turn(quiet=True), ToolStarted("grep"), now_ms=NOW).effects == ()
+
+
+def test_a_late_edit_of_a_sealed_segment_corrects_its_block() -> None:
+    """R6.31: the answer is not touched by what a tool has sealed."""
+    turn = a_turn(Staged("before", False, "s1"), ToolStarted("grep"), Staged("answer", True, "s2"))
+
+    step = on_event(turn, Staged("before, corrected", True, "s1"), now_ms=NOW)
+
+    assert step.effects == ()
+    assert step.turn.candidate == turn.candidate
+    assert [block.text for block in step.turn.activity.blocks if block.text] == ["before, corrected", "answer"]
+
+
+def test_staging_merges_what_the_parts_say() -> None:
+    """R6.31: the first reply target stays, metadata and options of later parts win."""
+    turn = a_turn(
+        Staged("one", True, "s1", None, {"a": 1, "b": 1}, {"o": 1}),
+        Staged("two", False, "s2", "m1", {"b": 2}),
+        Staged("one!", True, "s1", "m2"),
+    )
+
+    assert turn.candidate is not None
+    assert turn.candidate.parts == (("s1", "one!"), ("s2", "two"))
+    assert turn.candidate.finalized is False  # an earlier part does not finish the last
+    assert (turn.candidate.reply_to, turn.candidate.metadata) == ("m1", {"a": 1, "b": 2})
+    assert turn.candidate.options == {"o": 1}
+
+
+def test_waiting_for_a_human_is_what_people_see() -> None:
+    """R6.11: while a question is open no other state is published; nested ones are counted."""
+    turn = a_turn(InputAsked(), InputAsked(), quiet=True)
+
+    hidden = on_event(turn, DRAFT, now_ms=NOW)
+    one_closed = on_event(hidden.turn, InputClosed(), now_ms=NOW)
+    both_closed = on_event(one_closed.turn, InputClosed(), now_ms=NOW)
+
+    assert (hidden.effects, one_closed.effects) == ((), ())
+    assert both_closed.effects == (PublishState(TURN, C1, TurnPhase.TOOL, NOW),)
+
+
+def test_a_good_end_delivers_and_waits() -> None:
+    """R6.32: final message, then 0.75 s, then the node goes and the turn is completed."""
+    delivering = play(a_turn(FINAL, PreviewEnded(True)), DONE)
+    (deliver,) = delivering.effects
+    assert isinstance(deliver, DeliverFinal)
+    assert (deliver.final.text, deliver.final.turn_id) == ("answer", TURN)
+
+    lingering = on_event(delivering.turn, FinalSettled(), now_ms=NOW)
+    early = on_event(lingering.turn, Due(), now_ms=NOW + LINGER_MS - 1)
+    closed = on_event(early.turn, Due(), now_ms=NOW + LINGER_MS)
+
+    wake = WakeAt(TURN, NOW + LINGER_MS)
+    assert (lingering.effects, early.effects) == ((wake,), (wake,))
+    assert closed.effects == (
+        ClearNode(TURN, C1),
+        PublishState(TURN, C1, TurnPhase.COMPLETED, NOW),
+        TurnClosed(TURN, C1, Outcome.SUCCESS, Evidence.FINAL),
+    )
+
+
+def test_a_clock_set_back_does_not_keep_a_turn_open() -> None:
+    """The moment after a final is short on any clock."""
+    closed = on_event(PHASES[Phase.LINGERING], Due(), now_ms=NOW - 3_600_000)
+
+    assert closed.turn.phase is Phase.CLOSED
+
+
+def test_a_failure_is_not_a_completion() -> None:
+    """D15: the only other closing word of the wire is used."""
+    step = on_event(a_turn(), FAILED, now_ms=NOW)
+
+    assert step.effects == (
+        ClearNode(TURN, C1),
+        PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW),
+        TurnClosed(TURN, C1, Outcome.FAILURE, Evidence.NONE),
+    )
+
+
+def test_an_end_without_anything_is_no_evidence() -> None:
+    """X2: the host reports success for messages that it only queued."""
+    closed = on_event(a_turn(), DONE, now_ms=NOW).effects[-1]
+
+    assert closed == TurnClosed(TURN, C1, Outcome.SUCCESS, Evidence.NONE)
+
+
+def test_a_silence_is_evidence() -> None:
+    """X2: ``no_reply`` settles the message."""
+    closed = play(a_turn(), Silenced(), DONE).effects[-1]
+
+    assert closed == TurnClosed(TURN, C1, Outcome.SUCCESS, Evidence.SILENCE)
+
+
+def test_a_deferred_final_waits_with_its_node() -> None:
+    """D6: nothing is discarded; the outbox reports again, and then the turn closes as usual."""
+    deferred = on_event(PHASES[Phase.DELIVERING], FinalDeferred("503"), now_ms=NOW)
+
+    assert [type(effect) for effect in deferred.effects] == [Warn]
+    assert on_event(deferred.turn, FinalSettled(), now_ms=NOW).turn.phase is Phase.LINGERING
+
+
+def test_a_refused_final_is_said_aloud() -> None:
+    """D6: the operator is warned, the node goes, and the turn is not called completed."""
+    step = on_event(PHASES[Phase.DELIVERING], FinalRejected("400"), now_ms=NOW)
+
+    assert [type(effect) for effect in step.effects] == [Warn, ClearNode, PublishState, TurnClosed]
+    assert step.effects[-1] == TurnClosed(TURN, C1, Outcome.FAILURE, Evidence.NONE)
+
+
+def test_a_handed_over_turn_closes_its_state_first() -> None:
+    """R6.34: the conversation's next state is the successor's, so nothing is published afterwards."""
+    handed = on_event(a_turn(FINAL, PreviewEnded(True)), Ended(Outcome.SUCCESS, handed_over=True), now_ms=NOW)
+    assert [type(effect) for effect in handed.effects] == [PublishState, DeliverFinal]
+
+    closed = play(handed.turn, FinalSettled(), Due(), now_ms=NOW)
+    late = on_event(closed.turn, Due(), now_ms=NOW + LINGER_MS)
+    assert [type(effect) for effect in late.effects] == [ClearNode, TurnClosed]
+
+
+def test_an_interrupted_turn_hands_nothing_over() -> None:
+    """R6.34: if this adapter interrupted the run, the first turn's text is discarded."""
+    step = play(a_turn(FINAL, PreviewEnded(True)), InterruptAsked(), Ended(Outcome.SUCCESS, handed_over=True))
+
+    assert not any(isinstance(effect, DeliverFinal) for effect in step.effects)
+    assert step.effects[0] == PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW)
+
+
+def test_a_loose_final_is_delivered_without_a_preview() -> None:
+    """R7.5: it notifies at once, and nothing was shown, so nothing needs to be cleared."""
+    delivering = on_event(a_turn(kind=Kind.LOOSE, session=None), FINAL, now_ms=NOW)
+    settled = on_event(delivering.turn, FinalSettled(), now_ms=NOW)
+
+    assert [type(effect) for effect in delivering.effects] == [DeliverFinal]
+    assert [type(effect) for effect in settled.effects] == [TurnClosed]
+
+
+def test_a_loose_draft_is_cleared_after_its_final() -> None:
+    """R7.6: what was streamed outside a run ends like a turn does."""
+    turn = a_turn(DRAFT, PreviewEnded(True), FINAL, FinalSettled(), kind=Kind.LOOSE, session=None)
+
+    closed = on_event(turn, Due(), now_ms=NOW + LINGER_MS)
+
+    assert [type(effect) for effect in closed.effects] == [ClearNode, PublishState, TurnClosed]
+
+
+def test_an_own_message_shows_nothing() -> None:
+    """D5: a reply beside a running turn leaves the node and the state alone."""
+    turn = open_turn(opening(kind=Kind.OWN, session=None, quiet=True), now_ms=NOW).turn
+    effects: list[Effect] = []
+    for event in (DRAFT, FINAL, FinalSettled()):
+        step = on_event(turn, event, now_ms=NOW)
+        turn = step.turn
+        effects.extend(step.effects)
+
+    assert [type(effect) for effect in effects] == [DeliverFinal, TurnClosed]
+    assert isinstance(effects[0], DeliverFinal)
+    assert effects[0].final.names_turn is False
+
+
+def test_a_timer_is_asked_for_once() -> None:
+    """Edits that wait for the same moment do not pile up timers."""
+    turn = a_turn(Staged("x" * 60_000, False), PreviewEnded(True))
+
+    first = on_event(turn, Staged("x" * 60_001, False), now_ms=NOW + 1)
+    second = on_event(first.turn, Staged("x" * 60_002, False), now_ms=NOW + 2)
+    assert [type(effect) for effect in (*first.effects, *second.effects)] == [WakeAt]
+    (wake,) = first.effects
+    assert isinstance(wake, WakeAt)
+
+    woken = on_event(second.turn, Due(), now_ms=wake.at_ms)
+    (write,) = woken.effects
+    assert isinstance(write, WritePreview)
+    assert write.text == "x" * 60_002
