@@ -37,10 +37,10 @@ def failure_of(exc: BaseException) -> Failure:
     """Sort ``exc``; never raises."""
     match exc:
         case CanonOpsError():
-            problem = Problem(exc.code, exc.what, exc.fix, exc.file, exc.line, exc.column)
+            problem = Problem(exc.code, _sentence(exc.what), exc.fix, exc.file, exc.line, exc.column)
             return Failure(problem, exc.exit_code, is_ours=exc.code == "internal")
         case click.NoSuchOption():
-            return Failure(Problem("usage", _no_such_option(exc), _help_of(exc)), ExitCode.USAGE)
+            return Failure(Problem("usage", _no_such_option(exc), _way_out(exc)), ExitCode.USAGE)
         case click.UsageError():
             return Failure(Problem("usage", exc.format_message(), _help_of(exc)), ExitCode.USAGE)
         case click.ClickException():
@@ -61,6 +61,18 @@ def _no_such_option(exc: click.NoSuchOption) -> str:
     """The same sentence under every version of click."""
     near = f" Did you mean {exc.possibilities[0]}?" if exc.possibilities else ""
     return f"No such option: {exc.option_name}.{near}"
+
+
+def _way_out(exc: click.NoSuchOption) -> str | None:
+    """A negative number was taken for an option; everything else is answered by the help page."""
+    if exc.option_name[1:2].isdigit():
+        return "put -- before a value that begins with a dash"
+    return _help_of(exc)
+
+
+def _sentence(text: str) -> str:
+    """Messages of several rooms, ended alike."""
+    return text if text.endswith((".", "!", "?", "…", ":")) or "\n" in text else f"{text}."
 
 
 def _help_of(exc: click.UsageError) -> str | None:

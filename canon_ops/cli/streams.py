@@ -75,7 +75,7 @@ class Stream:
         Raises:
             OutputLost: the stream must arrive, and is closed or full.
         """
-        if self._reader_gone:
+        if self._reader_gone or not text:
             return
         try:
             if self.file is None:

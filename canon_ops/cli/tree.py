@@ -41,6 +41,16 @@ ROOT = Entry(
             section="Look",
         ),
         Entry(
+            "config",
+            "Read and edit the Hermes configuration, keeping every other byte.",
+            section="Change",
+            children=(
+                Entry("get", "Print one value of the Hermes configuration.", "config:get_command"),
+                Entry("set", "Set one value of the Hermes configuration.", "config:set_command"),
+                Entry("add", "Append an item to a list of the Hermes configuration, once.", "config:add_command"),
+            ),
+        ),
+        Entry(
             "schema",
             "Describe the JSON documents of the other commands.",
             section="Look",

@@ -47,3 +47,29 @@ def test_the_longest_secret_goes_first() -> None:
     redact = Redactor({"A_TOKEN": "abcdefgh", "B_TOKEN": "abcdefgh-ijklmnop"})
 
     assert redact("x abcdefgh-ijklmnop y") == "x [secret] y"
+
+
+@pytest.mark.parametrize(
+    ("line", "masked"),
+    [
+        ("  api_key: abcdefgh1234\n", "  api_key: [secret]\n"),
+        ("- \"token\": 'x'\n", '- "token": [secret]\n'),
+        ("export SLACK_TOKEN=abc # note\n", "export SLACK_TOKEN=[secret]\n"),
+        ("CANON_FIREBASE_API_KEY=AIzaPublic\n", "CANON_FIREBASE_API_KEY=AIzaPublic\n"),
+        ("# api_key is set elsewhere\n", "# api_key is set elsewhere\n"),
+        ("api_key:\n", "api_key:\n"),
+        ("enabled: true\n", "enabled: true\n"),
+    ],
+)
+def test_a_line_of_a_diff_is_masked_behind_a_telling_name(line: str, masked: str) -> None:
+    """YAML and dotenv alike, whatever the value looks like; names, comments and layout stay."""
+    assert Redactor({}).line(line) == masked
+
+
+def test_the_change_of_a_secret_is_seen_without_showing_it() -> None:
+    """Different values get different marks, the same value the same."""
+    redact = Redactor({})
+
+    marks = [redact.line(f"token: {value}\n") for value in ("first", "second", "first")]
+
+    assert marks == ["token: [secret]\n", "token: [secret 2]\n", "token: [secret]\n"]

@@ -1,0 +1,129 @@
+"""One edit of a home's config.yaml, planned or carried out: the work behind ``config set`` and ``config add``.
+
+The editor keeps every byte outside the edit; the transaction makes it whole or not at all. What comes back is the same
+for a plan and for the deed, so that what was shown is what is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from canon_ops.errors import RefusedError, UsageError
+from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.transaction import Transaction
+from canon_ops.files.yaml_path import format_path
+from canon_ops.hermes.homes import HermesHome
+
+__all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed"]
+
+KeyPath = tuple[str | int, ...]
+
+
+class ManagedHome(RefusedError):
+    """A package manager owns the home; what we write there would be lost, or fought over."""
+
+    code: ClassVar[str] = "hermes_home_managed"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEdited:
+    """What an edit did, or would do.
+
+    Attributes:
+        before: the value that Hermes read at ``path``; None also when there was none.
+        files: the files that changed, or would.
+        diff: unified, secrets masked; empty when nothing changes.
+        history_id: what ``undo`` takes; None for a plan and for no change.
+    """
+
+    path: str
+    before: Any
+    after: Any
+    changed: bool
+    files: tuple[Path, ...]
+    diff: str
+    history_id: str | None
+    dry_run: bool
+
+
+def edit_config(
+    home: HermesHome,
+    path: KeyPath,
+    edit: Callable[[ConfigDocument], ConfigDocument],
+    *,
+    label: str,
+    dry_run: bool = False,
+    expected: Sequence[tuple[Path | None, str]] = (),
+    mask: Callable[[str], str] | None = None,
+) -> ConfigEdited:
+    """Apply ``edit`` to the home's config.yaml, which is created when it does not exist.
+
+    Args:
+        path: what is edited, for the report.
+        label: the command as the history shows it; never a secret.
+        expected: (file, SHA-256) pairs; see :func:`expect_unchanged`.
+        mask: hides secrets in each line of the diff.
+
+    Raises:
+        ManagedHome: the home belongs to a package manager.
+        ConfigSyntaxError, ConfigRefused: the text cannot be read, or the edit cannot be made safely.
+        ChangedUnderUs, LockTimeout: somebody else was at it.
+    """
+    file = home.config_file
+    with Transaction(home.path, label=label, dry_run=dry_run, refuse=lambda _path: refuse_managed(home)) as files:
+        data = files.read(file)
+        expect_unchanged(files, expected, home=home, changing=[file])
+        old = ConfigDocument.parse(data or b"", str(file))
+        new = edit(old)
+        if new.data != old.data:
+            files.stage(file, new.data, private=True)
+        changes = files.changes()
+        history_id = files.commit()
+    before, after = old.find(path), new.find(path)
+    return ConfigEdited(
+        path=format_path(path),
+        before=before.value if before else None,
+        after=after.value if after else None,
+        changed=bool(changes),
+        files=tuple(change.path for change in changes),
+        diff="".join(change.diff(mask=mask) for change in changes),
+        history_id=history_id,
+        dry_run=dry_run,
+    )
+
+
+def refuse_managed(home: HermesHome) -> ManagedHome | None:
+    """The refusal of a home that a package manager owns; None for every other."""
+    if home.managed_by is None:
+        return None
+    return ManagedHome(
+        f"{home.path} is managed by {home.managed_by}; its files are not edited here.",
+        fix=f"Change the setting in the configuration of {home.managed_by}.",
+        file=str(home.path),
+    )
+
+
+def expect_unchanged(
+    files: Transaction, expected: Sequence[tuple[Path | None, str]], *, home: HermesHome, changing: Sequence[Path]
+) -> None:
+    """Hold a transaction to the digests that the caller last saw.
+
+    Args:
+        expected: a relative file lies in the home; None means the only file that the command changes.
+        changing: the files that the command may change.
+
+    Raises:
+        ChangedUnderUs: a file has another digest.
+        UsageError: a file is meant that the command does not change, or the only one when there are several.
+    """
+    for file, sha256 in expected:
+        if file is None and len(changing) != 1:
+            names = ", ".join(str(path) for path in changing)
+            raise UsageError("--if-unchanged needs a file name here.", fix=f"--if-unchanged FILE=SHA256 with {names}")
+        wanted = changing[0] if file is None else home.path / file.expanduser()
+        if wanted not in changing:
+            raise UsageError(f"This command does not change {wanted}.")
+        files.expect(wanted, sha256)

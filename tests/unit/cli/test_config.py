@@ -1,0 +1,229 @@
+"""``canon-ops config`` as a command: whole outputs in an isolated home. The editor has its own tests."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Runner
+
+CONFIG = """\
+# kept by hand
+plugins:
+  enabled:   # mine
+    - borgee
+platforms:
+  canon: {enabled: yes, token: hunter2hunter2}
+  other:
+    api_key: another-secret
+streaming:
+  edit_interval: 0.1   # seconds
+"""
+
+
+@pytest.fixture
+def config(home: Path) -> Path:
+    """The config.yaml of the default profile, written by hand."""
+    (home / ".hermes").mkdir()
+    file = home / ".hermes" / "config.yaml"
+    file.write_text(CONFIG)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("key", "out"),
+    [
+        ("plugins.enabled", '["borgee"]\n'),
+        ("plugins.enabled[0]", "borgee\n"),
+        ("streaming.edit_interval", "0.1\n"),
+        ("platforms.canon.enabled", "true\n"),
+    ],
+)
+def test_get_prints_what_hermes_reads(program: Runner, config: Path, key: str, out: str) -> None:
+    """Text as it is, everything else as JSON; YAML 1.1 words are what Hermes takes them for."""
+    ran = program("config", "get", key)
+
+    assert (ran.code, ran.out, ran.err) == (0, out, "")
+
+
+def test_get_keeps_the_line_ends_of_a_text(program: Runner, config: Path) -> None:
+    """A block of text arrives as it is, so that a shell can catch it."""
+    config.write_text("a: |\n  one\n  two\n")
+
+    assert program("config", "get", "a").out == "one\ntwo\n\n"
+
+
+def test_get_of_an_absent_key_is_exit_1(program: Runner, config: Path) -> None:
+    """A sentence on stderr, nothing on stdout; in JSON the same as data and as an error."""
+    ran, document = program("config", "get", "a.b"), program("config", "get", "a.b", "--json").json
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"Error: a.b is not set in {config}.\n  at {config}\n"
+    assert document["data"] == {"path": "a.b", "found": False, "value": None, "file": str(config), "line": None}
+    assert [error["code"] for error in document["errors"]] == ["config_absent"]
+
+
+@pytest.mark.parametrize("form", ["--json", "--plain", "terminal"])
+@pytest.mark.parametrize("key", ["platforms", "platforms.canon.token", "platforms.other"])
+def test_get_never_shows_a_secret(program: Runner, config: Path, key: str, form: str) -> None:
+    """Values behind telling names are masked, at any depth, in every form of output."""
+    ran = program("config", "get", key, terminal=True) if form == "terminal" else program("config", "get", key, form)
+
+    assert ran.code == 0
+    assert "hunter2" not in ran.out
+    assert "another-secret" not in ran.out
+    assert "[secret]" in ran.out
+
+
+def test_set_changes_one_line_and_says_so(program: Runner, config: Path) -> None:
+    """The report names profile and file first, then the change; --diff shows it, comment kept."""
+    ran = program("config", "set", "streaming.edit_interval", "0.25", "--diff")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        f"Hermes profile default: {config}\n"
+        "Changed streaming.edit_interval: 0.1 -> 0.25\n"
+        f"--- {config}\n+++ {config}\n"
+        "@@ -7,4 +7,4 @@\n"
+        "   other:\n"
+        "     api_key: [secret]\n"
+        " streaming:\n"
+        "-  edit_interval: 0.1   # seconds\n"
+        "+  edit_interval: 0.25   # seconds\n"
+    )
+    assert config.read_text() == CONFIG.replace("0.1 ", "0.25 ")
+
+
+def test_set_answers_scripts_with_before_and_after(program: Runner, config: Path) -> None:
+    """The JSON document holds both values, the files, the diff and what undo takes."""
+    data = program("config", "set", "streaming.edit_interval", "0.25", "--json").json["data"]
+
+    assert data["history_id"]
+    assert {name: data[name] for name in ("path", "before", "after", "changed", "files", "dry_run")} == {
+        "path": "streaming.edit_interval",
+        "before": 0.1,
+        "after": 0.25,
+        "changed": True,
+        "files": [str(config)],
+        "dry_run": False,
+    }
+
+
+def test_a_dry_run_shows_everything_and_writes_nothing(program: Runner, config: Path) -> None:
+    """The same report in the conditional, no history, bytes and mtime untouched, no folder made."""
+    before = config.stat()
+
+    ran = program("config", "add", "plugins.enabled", "canon-hermes", "--dry-run")
+
+    assert ran.out == (
+        f'Hermes profile default: {config}\nWould change plugins.enabled: ["borgee"] -> ["borgee", "canon-hermes"]\n'
+    )
+    assert (config.read_text(), config.stat().st_mtime_ns) == (CONFIG, before.st_mtime_ns)
+    assert [path.name for path in config.parent.iterdir()] == ["config.yaml"]
+
+
+def test_no_change_is_said_and_leaves_the_file_alone(program: Runner, config: Path) -> None:
+    """An item that is there already is added once only."""
+    before = config.stat().st_mtime_ns
+
+    ran = program("config", "add", "plugins.enabled", "borgee", "--diff")
+
+    assert ran.code == 0
+    assert ran.out == (f'Hermes profile default: {config}\nplugins.enabled is already ["borgee"]; nothing to change.\n')
+    assert config.stat().st_mtime_ns == before
+
+
+def test_a_home_without_configuration_gets_one(program: Runner, home: Path) -> None:
+    """The file is made, private."""
+    ran = program("config", "add", "plugins.enabled", "canon-hermes")
+
+    file = home / ".hermes" / "config.yaml"
+    assert ran.code == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "canon-hermes" in file.read_text()
+
+
+@pytest.mark.parametrize("form", ["bare", "relative", "absolute"])
+def test_if_unchanged_holds_the_file_to_a_digest(program: Runner, config: Path, form: str) -> None:
+    """With the right digest the edit is made; with another one it is exit 5 and nothing happens."""
+    prefix = {"bare": "", "relative": "config.yaml=", "absolute": f"{config}="}[form]
+    right = hashlib.sha256(config.read_bytes()).hexdigest()
+
+    refused = program("config", "set", "a", "1", "--if-unchanged", f"{prefix}{'0' * 64}")
+    unchanged = config.read_text()
+    done = program("config", "set", "a", "1", "--if-unchanged", f"{prefix}{right.upper()}")
+
+    assert (refused.code, unchanged) == (5, CONFIG)
+    assert refused.err.startswith(f"Error: {config} is not the file that was expected")
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("set", "a", "1", "--if-unchanged", "abc"), 2, "'abc' is not a SHA-256 (64 hexadecimal digits)."),
+        (("set", "a", "1", "--if-unchanged", f".env={'0' * 64}"), 2, "This command does not change "),
+        (("set", "a", "-1"), 2, "No such option: -1."),
+        (("set", "a", "x", "--type", "int"), 2, "'x' is not a value of the type int"),
+        (("set", "a..b", "1"), 2, "'a..b' is not a path"),
+        (("set", "platforms.canon.api_key", "x"), 2, "platforms.canon.api_key is secret"),
+        (("set", "platforms.canon.extra.turn_verbosity", "loud"), 2, "platforms.canon.extra.turn_verbosity cannot be"),
+        (("add", "streaming", "x"), 1, "streaming holds a mapping, where Hermes wants a list."),
+    ],
+    ids=lambda value: " ".join(value[:3]) if isinstance(value, tuple) else "",
+)
+def test_a_refusal_has_its_code_and_leaves_the_file(
+    program: Runner, config: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    """One sentence on stderr, nothing on stdout, not a byte changed."""
+    ran = program("config", *words)
+
+    assert (ran.code, ran.out) == (code, "")
+    assert ran.err.startswith(f"Error: {message}")
+    assert config.read_text() == CONFIG
+
+
+def test_a_value_with_a_dash_follows_the_end_of_options(program: Runner, config: Path) -> None:
+    """``--`` lets it through as a value."""
+    assert program("config", "set", "a", "--", "-1").code == 0
+    assert program("config", "get", "a").out == "-1\n"
+
+
+def test_a_broken_file_is_left_alone_with_its_place(program: Runner, config: Path) -> None:
+    """Line and column of the fault, exit 1, the bytes as they were."""
+    config.write_text("a: [1\nb: 2\n")
+
+    ran = program("config", "set", "a", "1", "--json")
+
+    assert ran.code == 1
+    assert ran.json["errors"][0]["file"] == str(config)
+    assert ran.json["errors"][0]["line"] is not None
+    assert config.read_text() == "a: [1\nb: 2\n"
+
+
+def test_a_managed_home_is_refused(program: Runner, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who manages it is named; nothing is written."""
+    monkeypatch.setenv("HERMES_MANAGED", "nixos")
+
+    ran = program("config", "set", "a", "1")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "NixOS" in ran.err
+    assert config.read_text() == CONFIG
+
+
+def test_another_home_and_another_profile(program: Runner, config: Path, tmp_path: Path) -> None:
+    """--hermes-home and --profile choose the file; both are named in the report."""
+    other = tmp_path / "other"
+    (config.parent / "profiles" / "work").mkdir(parents=True)
+
+    in_other = program("config", "set", "a", "1", "--hermes-home", str(other))
+    in_profile = program("config", "set", "a", "1", "-p", "work")
+
+    assert in_other.out.splitlines()[0].endswith(f": {other / 'config.yaml'}")
+    assert in_profile.out.splitlines()[0] == (
+        f"Hermes profile work: {config.parent / 'profiles' / 'work' / 'config.yaml'}"
+    )
+    assert config.read_text() == CONFIG
