@@ -16,7 +16,7 @@ from starlette.routing import Route
 from canon_ops.errors import CanonOpsError, NotFoundError, UsageError
 from canon_ops.sandbox.conditions import condition_for
 from canon_ops.sandbox.engine import Engine, WaitTimeout
-from canon_ops.sandbox.faults import KINDS
+from canon_ops.sandbox.fault_kinds import KINDS
 from canon_ops.sandbox.http import Receive, Scope, Send, answer, read
 from canon_ops.sandbox.human import Human
 
@@ -56,6 +56,14 @@ def _commands(human: Human) -> Mapping[str, Verb]:
         "signal": signal,
         "approve": lambda request_id=None: {"agent_id": human.approve(request_id)},
         "reject": human.reject,
+        "answer": human.answer,
+        "prepare-answer": human.prepare_answer,
+        "contact": human.decide_contact,
+        "let-reach-out": human.let_reach_out,
+        "recipient-policy": human.set_recipient_policy,
+        "upload": human.upload,
+        "edit": human.edit,
+        "delete": human.delete,
         "expire-key": human.expire_key,
         "revoke": human.revoke,
         "policy": human.set_policy,
@@ -87,6 +95,11 @@ def _views(engine: Engine, human: Human) -> Mapping[str, Verb]:
         "fault-names": lambda: {name: kind.says for name, kind in KINDS.items()},
         "agents": human.agents,
         "registrations": human.registrations,
+        "interactions": human.interactions,
+        "contacts": human.contacts,
+        "silences": human.silences,
+        "runtime-status": human.runtime_status,
+        "typing": human.typing,
     }
 
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from canon_ops.errors import UsageError
 from canon_ops.sandbox.engine import Engine
-from canon_ops.sandbox.human import message_view
-from canon_ops.sandbox.state import Conversation, Json, Message
+from canon_ops.sandbox.looking import message_view
+from canon_ops.sandbox.records import Conversation, Json, Message
 
 __all__ = ["CONDITIONS", "Condition", "condition_for"]
 
@@ -129,6 +129,20 @@ def _registration(engine: Engine, *, status: str = "pending") -> Condition:
     return condition
 
 
+def _interaction(engine: Engine, *, kind: str | None = None, state: str = "pending", count: int = 1) -> Condition:
+    """``count`` questions to people in this state."""
+
+    def condition() -> list[Json] | None:
+        fitting = [
+            {"id": item.request_id, "kind": item.kind, "responder_id": item.responder_id, "request": item.request}
+            for item in engine.world.interactions.values()
+            if kind in {None, item.kind} and item.state == state
+        ]
+        return fitting if len(fitting) >= count else None
+
+    return condition
+
+
 def _request(
     engine: Engine, *, path: str, method: str = "*", status: int | None = None, count: int = 1, after: int = 0
 ) -> Condition:
@@ -164,6 +178,7 @@ CONDITIONS: Final[Mapping[str, Callable[..., Condition]]] = {
     "connected": _connected,
     "fired": _fired,
     "idle": _idle,
+    "interaction": _interaction,
     "messages": _messages,
     "opened": _opened,
     "registration": _registration,

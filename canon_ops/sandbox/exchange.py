@@ -7,11 +7,12 @@ out. Without a fault all of that is one step, so the journal's order is the orde
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from canon_ops.sandbox.engine import Engine
-from canon_ops.sandbox.faults import Action, Answer, Armed, Delay, Meeting, Rename, Reset
+from canon_ops.sandbox.fault_actions import Action, Answer, Bend, Delay, Rename, Reset
+from canon_ops.sandbox.faults import Armed, Meeting
 from canon_ops.sandbox.http import Arrived, Receive, Scope, Send, answer, read, reset_connection
 from canon_ops.sandbox.journal import Entry
 from canon_ops.sandbox.rest.routes import Endpoint
@@ -72,7 +73,7 @@ class Exchange:
         if reply is None:
             await reset_connection(scope, receive)
             return
-        await answer(send, reply.status, reply.body, self._headers(work))
+        await answer(send, reply.status, reply.body, self._headers(work, reply))
 
     def _note(self, arrived: Arrived, endpoint: Endpoint) -> _Work:
         engine = self._engine
@@ -120,6 +121,7 @@ class Exchange:
                     arrived.body or {},
                     self._engine.clock.now_ms(),
                     agent,
+                    work.action.rule if isinstance(work.action, Bend) else None,
                 )
                 reply = work.endpoint.handle(world, call)
         work.reply = reply
@@ -143,8 +145,11 @@ class Exchange:
                 reply = reply or self._commit(work)
             case Rename(_, changes, status):
                 reply = self._commit(work)
-                body = {**reply.body, **changes} if isinstance(reply.body, dict) else reply.body
-                reply = Reply(status or reply.status, body)
+                reply = replace(reply, status=status or reply.status, body=_renamed(reply.body, changes))
+            case Bend():
+                reply = self._commit(work)
+                if not reply.was_bent and work.fault is not None:
+                    work.fault.fired -= 1  # it met the request, but its rule did not decide anything
             case other:
                 raise TypeError(f"a request cannot be spoiled by {other}")
         with self._engine.changing():
@@ -155,13 +160,21 @@ class Exchange:
         with self._engine.changing() as world:
             return self._handle(world, work)
 
-    def _headers(self, work: _Work) -> dict[str, str]:
-        """The identity on every answer, plus what the fault wants."""
-        headers: dict[str, str | None] = {IDENTITY_HEADER: self._engine.world.options.environment_id}
+    def _headers(self, work: _Work, reply: Reply) -> dict[str, str]:
+        """The identity on every answer, what the handler adds, and what the fault wants."""
+        headers: dict[str, str | None] = {IDENTITY_HEADER: self._engine.world.options.environment_id, **reply.headers}
         match work.action:
             case Answer(headers=more) | Rename(headers=more):
                 headers.update(more)
         return {name: value for name, value in headers.items() if value is not None}
+
+
+def _renamed(body: Any, changes: Mapping[str, Any]) -> Any:
+    """The body with those keys that it has replaced; None removes one."""
+    if not isinstance(body, dict):
+        return body
+    replaced = {key: changes.get(key, value) for key, value in body.items()}
+    return {key: value for key, value in replaced.items() if not (key in changes and value is None)}
 
 
 class NotServed:

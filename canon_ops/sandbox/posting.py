@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from canon_ops.sandbox.state import Agent, Conversation, Json, Message, World
+from canon_ops.sandbox.records import Agent, Conversation, Json, Message
+from canon_ops.sandbox.state import World
 
 __all__ = ["RECEIPT_TYPES", "UNSET", "dispatch_verdict", "notifies", "post"]
 

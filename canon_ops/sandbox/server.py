@@ -23,8 +23,9 @@ from canon_ops.sandbox.faults import Armed, FaultBook, parse_fault
 from canon_ops.sandbox.human import Human
 from canon_ops.sandbox.journal import Journal
 from canon_ops.sandbox.options import CanonOptions, Endpoints
+from canon_ops.sandbox.records import Json
 from canon_ops.sandbox.serving import ServerThread, loopback_socket, write_ready_file
-from canon_ops.sandbox.state import Json, World
+from canon_ops.sandbox.state import World
 
 __all__ = ["CanonSandbox", "SandboxBroken"]
 

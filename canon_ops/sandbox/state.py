@@ -16,40 +16,31 @@ import hmac
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from canon_ops.sandbox.events import EventLog
 from canon_ops.sandbox.options import KEY_PREFIX, PROJECTS, CanonOptions
+from canon_ops.sandbox.records import (
+    Agent,
+    Contact,
+    Conversation,
+    Human,
+    Interaction,
+    Json,
+    Kind,
+    Media,
+    Message,
+    Node,
+    Registration,
+    Signal,
+    Tombstone,
+    TurnLog,
+    iso_time,
+)
 
-__all__ = [
-    "Agent",
-    "Call",
-    "Conversation",
-    "Human",
-    "Json",
-    "Message",
-    "Node",
-    "Registration",
-    "Reply",
-    "Signal",
-    "TurnLog",
-    "World",
-    "iso_time",
-    "refusal",
-]
-
-Json = dict[str, Any]
-Policy = Literal["open", "approval-required", "closed"]
+__all__ = ["Call", "Reply", "Sent", "World", "refusal"]
 
 AUTHORITY_LIFE_MS = 24 * 3_600_000  # chosen: no source states it; long enough that only a moved clock outlives it
-TURNS_REMEMBERED = 500
-NODE_WRITES_REMEMBERED = 200
-
-
-def iso_time(at_ms: int) -> str:
-    """Milliseconds since the epoch as the wire writes times in messages."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +51,7 @@ class Call:
         body: the JSON object, ``{}`` when there was no body.
         agent: who the bearer key authenticates; set by the shell for every endpoint that needs a key.
         now_ms: the sandbox's time.
+        bent: the name of a rule that a fault wants applied, one that the handler knows.
     """
 
     method: str
@@ -70,6 +62,7 @@ class Call:
     body: Json
     now_ms: int
     agent: Agent | None = None
+    bent: str | None = None
 
     @property
     def caller(self) -> Agent:
@@ -81,10 +74,18 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a handler decided: a status and a JSON value (None for an empty body)."""
+    """What a handler decided.
+
+    Attributes:
+        body: a JSON value, bytes, or None for an empty body.
+        headers: beside those that every answer has.
+        was_bent: the rule named by ``call.bent`` decided this.
+    """
 
     status: int = 200
     body: Any = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    was_bent: bool = False
 
 
 def refusal(status: int, error: str, code: str | None = None) -> Reply:
@@ -92,171 +93,12 @@ def refusal(status: int, error: str, code: str | None = None) -> Reply:
     return Reply(status, {"error": error} if code is None else {"error": error, "code": code})
 
 
-@dataclass(slots=True)
-class Agent:
-    """A principal behind an API key."""
+class Sent(NamedTuple):
+    """What a client message id stands for."""
 
-    agent_id: str
-    name: str
-    owner_id: str
-    api_key: str
-    description: str = ""
-    outbound_policy: Policy | None = "open"
-    inbound_policy: Policy = "open"
-    group_join_policy: Policy = "open"
-    revoked: bool = False
-    listed: bool = True
-
-
-@dataclass(slots=True)
-class Human:
-    """A person; the owner is the one that agents name."""
-
-    user_id: str
-    name: str
-    phone: str
-    inbound_policy: Policy = "open"
-    group_join_policy: Policy = "open"
-    blocked: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class Message:
-    """One stored message.
-
-    Attributes:
-        origin: ``human``, ``agent``, or ``server`` for what the server writes on its own (receipts, salvaged nodes).
-        extra: further wire keys, carried as they came.
-        position: 1 for the first message of the whole server; a running number to wait and page by.
-    """
-
+    fingerprint: str
+    conversation_id: str
     message_id: str
-    conversation_id: str
-    sender_id: str
-    sender_name: str
-    sender_type: str
-    text: str | None
-    created_at_ms: int
-    origin: str
-    position: int
-    content_type: str = "text"
-    metadata: Json = field(default_factory=dict)
-    attachments: list[Json] = field(default_factory=list)
-    mentions: list[str] = field(default_factory=list)
-    reply_to: str | None = None
-    extra: Json = field(default_factory=dict)
-
-    @property
-    def semantics(self) -> str | None:
-        value = self.metadata.get("turnSemantics")
-        return value if isinstance(value, str) else None
-
-    @property
-    def turn_id(self) -> str | None:
-        value = self.metadata.get("turnId")
-        return value if isinstance(value, str) else None
-
-    def wire(self) -> Json:
-        """The message as every reader gets it. Source: Canon wire 7.1."""
-        return {
-            "id": self.message_id,
-            "senderId": self.sender_id,
-            "senderName": self.sender_name,
-            "senderType": self.sender_type,
-            "contentType": self.content_type,
-            "text": self.text,
-            "attachments": self.attachments,
-            "mentions": self.mentions,
-            "replyTo": self.reply_to,
-            "replyToPosition": None,
-            "status": "sent",
-            "createdAt": iso_time(self.created_at_ms),
-            "metadata": self.metadata,
-            **self.extra,
-        }
-
-
-@dataclass(slots=True)
-class Conversation:
-    """A room with its messages in order."""
-
-    conversation_id: str
-    kind: Literal["direct", "group"]
-    name: str | None
-    topic: str | None
-    member_ids: list[str]
-    created_at_ms: int
-    max_consecutive_agent_turns: int | None = 4  # the contract's default for both kinds, Canon wire 7.2
-    messages: dict[str, Message] = field(default_factory=dict)
-    agent_streak: int = 0
-
-    def summary(self) -> Json:
-        """The conversation as lists and events carry it. Source: Canon wire 4.3."""
-        return {
-            "id": self.conversation_id,
-            "type": self.kind,
-            "name": self.name,
-            "topic": self.topic,
-            "memberIds": list(self.member_ids),
-        }
-
-
-@dataclass(slots=True)
-class Node:
-    """The streaming node of one agent in one conversation: fields merge, absent ones keep. Source: Canon wire 4.8."""
-
-    status: str = ""
-    text: str = ""
-    turn_id: str | None = None
-    message_id: str | None = None
-    blocks: list[Json] = field(default_factory=list)
-    updated_at_ms: int = 0
-
-    def is_empty(self) -> bool:
-        return not self.text and not self.blocks
-
-    def wire(self) -> Json:
-        return {
-            "status": self.status,
-            "text": self.text,
-            "turnId": self.turn_id,
-            "messageId": self.message_id,
-            "blocks": self.blocks,
-            "updatedAt": self.updated_at_ms,
-        }
-
-
-@dataclass(slots=True)
-class TurnLog:
-    """The turn states one agent published in one conversation; ``last`` is what a Canon app would show."""
-
-    last: Json | None = None
-    history: deque[Json] = field(default_factory=lambda: deque(maxlen=TURNS_REMEMBERED))
-
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """A control that a person set and that the next consume takes away. Source: Canon wire 4.11, 8.3."""
-
-    kind: str
-    set_by: str
-
-
-@dataclass(slots=True)
-class Registration:
-    """A request for an agent on its way to a key. Source: Canon wire 3."""
-
-    request_id: str
-    poll_token: str
-    body: Json
-    owner_id: str
-    created_at_ms: int
-    status: Literal["pending", "approved", "rejected"] = "pending"
-    agent_id: str | None = None
-    polls: int = 0
-    key_delivered: bool = False
-    acknowledged: bool = False
-    key_expired: bool = False
 
 
 class World:
@@ -283,9 +125,7 @@ class World:
         self.conversations: dict[str, Conversation] = {}
         self.logs: dict[str, EventLog] = {}
         self.message_count = 0
-        self.sent: dict[
-            tuple[str, str], tuple[str, str, str]
-        ] = {}  # (agent, client id) -> (hash, conversation, message)
+        self.sent: dict[tuple[str, str], Sent] = {}  # (agent, client message id)
         self.finals: Counter[tuple[str, str]] = Counter()  # (agent, turn) -> turn_complete messages stored
         self.notifications: Counter[str] = Counter()  # conversation -> messages that notified people
         self.authority_claims: dict[tuple[str, str], str | None] = {}  # (agent, source message) -> first turn
@@ -296,6 +136,13 @@ class World:
         self.runtime_status: dict[str, tuple[Json, int]] = {}
         self.read_marks: dict[tuple[str, str], int] = {}
         self.signals: dict[str, Signal] = {}
+        self.interactions: dict[tuple[str, str], Interaction] = {}  # (kind, request id); ids are single use
+        self.tombstones: dict[str, Tombstone] = {}  # approval id
+        self.standing_answers: deque[Json] = deque()  # given to the next interactions before their create is answered
+        self.contacts: dict[str, Contact] = {}
+        self.silences: list[Json] = []  # reports of the verb no_reply
+        self.media: dict[str, Media] = {}
+        self.sends_by: dict[tuple[str, str], deque[int]] = {}  # (limit, whom it counts) -> times, for rate limits
         self._populate(now_ms)
 
     @property
@@ -331,7 +178,7 @@ class World:
         self,
         member_ids: Iterable[str],
         *,
-        kind: Literal["direct", "group"],
+        kind: Kind,
         now_ms: int,
         name: str | None = None,
         topic: str | None = None,

@@ -13,11 +13,13 @@ from typing import Any
 from canon_ops.sandbox.engine import Engine, OpenStream
 from canon_ops.sandbox.events import Event, Expired
 from canon_ops.sandbox.exchange import authenticated
-from canon_ops.sandbox.faults import Action, Answer, DropStream, EndStream, Meeting, Mute, Reshape
+from canon_ops.sandbox.fault_actions import Action, Answer, DropStream, EndStream, Forget, Mute, Reshape
+from canon_ops.sandbox.faults import Meeting
 from canon_ops.sandbox.frames import HEARTBEAT, bare_frame, chunks
 from canon_ops.sandbox.http import Arrived, Receive, Scope, Send, answer, read, reset_connection
 from canon_ops.sandbox.journal import Entry
-from canon_ops.sandbox.state import Agent, Reply, refusal
+from canon_ops.sandbox.records import Agent
+from canon_ops.sandbox.state import Reply, refusal
 
 __all__ = ["EventStream"]
 
@@ -112,7 +114,7 @@ class _Connection:
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if isinstance(action, EndStream):
             return
-        greeting = self._greeting(cursor)
+        greeting = self._greeting(cursor, action if isinstance(action, Forget) else None)
         watcher = asyncio.create_task(self._watch(receive))
         self._engine.open_stream(self._stream)
         try:
@@ -132,10 +134,12 @@ class _Connection:
         self._stream.orders.append("gone")
         self._stream.wake.set()
 
-    def _greeting(self, cursor: str | None) -> bytes:
+    def _greeting(self, cursor: str | None, forget: Forget | None) -> bytes:
         """Find the reader's place and say where it stands."""
         with self._engine.changing() as world:
             place = self._log.end if cursor is None else self._log.locate(cursor)
+            if forget is not None:
+                place = Expired(self._log.last_event_id if forget.named else None)
             expired = b""
             if isinstance(place, Expired):
                 expired, place = self._expired(place), self._log.end

@@ -7,19 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 
+from canon_ops.sandbox.descriptor import normalised
 from canon_ops.sandbox.posting import post
+from canon_ops.sandbox.records import NODE_WRITES_REMEMBERED, Conversation, Json, Node, TurnLog
 from canon_ops.sandbox.rest.messages import TEXT_BYTES
-from canon_ops.sandbox.state import (
-    NODE_WRITES_REMEMBERED,
-    Call,
-    Conversation,
-    Json,
-    Node,
-    Reply,
-    TurnLog,
-    World,
-    refusal,
-)
+from canon_ops.sandbox.state import Call, Reply, World, refusal
 
 __all__ = ["consume_signal", "runtime_status", "runtime_turn", "streaming", "typing"]
 
@@ -119,7 +111,10 @@ def runtime_status(world: World, call: Call) -> Reply:
     """``POST /runtime/status``: the heartbeat with the descriptor."""
     if not isinstance(call.body.get("runtime"), str):
         return refusal(400, "runtime must be a string")
-    world.runtime_status[call.caller.agent_id] = (call.body, call.now_ms)
+    kept = dict(call.body)
+    if "runtimeDescriptor" in kept:
+        kept["runtimeDescriptor"] = normalised(kept["runtimeDescriptor"])
+    world.runtime_status[call.caller.agent_id] = (kept, call.now_ms)
     return Reply(200, {})
 
 

@@ -9,16 +9,18 @@ from datetime import datetime
 
 from canon_ops.sandbox.events import compact
 from canon_ops.sandbox.posting import RECEIPT_TYPES, post
-from canon_ops.sandbox.state import Call, Conversation, Json, Reply, World, refusal
+from canon_ops.sandbox.records import Conversation, Json, Message
+from canon_ops.sandbox.rest import limits
+from canon_ops.sandbox.state import Call, Reply, Sent, World, refusal
 
-__all__ = ["disposition", "fingerprint", "is_client_id", "mark_read", "send"]
+__all__ = ["accept", "disposition", "fingerprint", "is_client_id", "mark_read", "send"]
 
 TEXT_BYTES = 4096
 METADATA_UNITS = 4096
 ATTACHMENTS = 10
 DISPOSITIONS = frozenset({"queued", "accepted_now", "interleaved", "trigger_suppressed", "rejected", "cancelled"})
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,160}")
-_KEPT_KEYS = ("contactCard", "replyToPosition")
+_KEPT_KEYS = ("contactCard", "replyToPosition", "forwarded", "forwardedFrom")
 
 
 def is_client_id(value: object) -> bool:
@@ -39,20 +41,28 @@ def send(world: World, call: Call) -> Reply:
     room = world.room_for(call, call.body.get("conversationId"))
     if isinstance(room, Reply):
         return room
-    fault = _shape(world, call.body)
+    message = accept(world, call, room, call.body)
+    return message if isinstance(message, Reply) else Reply(200, {"messageId": message.message_id})
+
+
+def accept(world: World, call: Call, room: Conversation, body: Json) -> Message | Reply:
+    """Take a message into a room, or find the stored one for its id; the refusal when something is wrong with it.
+
+    ``body`` has the keys of a send; the verb wire builds the same from its envelope and value.
+    """
+    fault = _shape(world, body)
     if fault is not None:
         return fault
-    agent, message_id, mark = call.caller, call.body.get("messageId"), fingerprint(call.body)
+    agent, message_id, mark = call.caller, body.get("messageId"), fingerprint(body)
     if message_id is not None:
         known = world.sent.get((agent.agent_id, message_id))
-        if known is not None and known[0] == mark:
-            return Reply(200, {"messageId": known[2]})
+        if known is not None and known.fingerprint == mark:
+            return world.conversations[known.conversation_id].messages[known.message_id]
         if known is not None or message_id in room.messages:
             return refusal(409, "This messageId belongs to another message", "MESSAGE_ID_EXISTS")
-    fault = _authority(world, call, room)
+    fault = _authority(world, call, room, body) or limits.exceeded(world, call, room)
     if fault is not None:
         return fault
-    body = call.body
     message = post(
         world,
         room,
@@ -70,8 +80,8 @@ def send(world: World, call: Call) -> Reply:
         extra={key: body[key] for key in _KEPT_KEYS if key in body},
     )
     if message_id is not None:
-        world.sent[agent.agent_id, message_id] = (mark, room.conversation_id, message.message_id)
-    return Reply(200, {"messageId": message.message_id})
+        world.sent[agent.agent_id, message_id] = Sent(mark, room.conversation_id, message.message_id)
+    return message
 
 
 def _shape(world: World, body: Json) -> Reply | None:
@@ -103,9 +113,9 @@ def _is_ours(world: World, url: object) -> bool:
     return isinstance(url, str) and url.startswith(f"{world.base_url}/files/")
 
 
-def _authority(world: World, call: Call, room: Conversation) -> Reply | None:
+def _authority(world: World, call: Call, room: Conversation, body: Json) -> Reply | None:
     """Check a reply authority; the first use remembers the turn. None when all is well or there is none."""
-    given = call.body.get("replyAuthority")
+    given = body.get("replyAuthority")
     if given is None:
         return None
     wrong = refusal(403, "The reply authority is not valid here", "REPLY_AUTHORITY_INVALID")
@@ -118,7 +128,7 @@ def _authority(world: World, call: Call, room: Conversation) -> Reply | None:
     if call.now_ms > datetime.fromisoformat(issued["expiresAt"]).timestamp() * 1000:
         return refusal(403, "The reply authority has expired", "REPLY_AUTHORITY_EXPIRED")
     claim = (call.caller.agent_id, source.message_id)
-    world.authority_claims.setdefault(claim, (call.body.get("metadata") or {}).get("turnId"))
+    world.authority_claims.setdefault(claim, body.get("metadata", {}).get("turnId"))
     return None
 
 

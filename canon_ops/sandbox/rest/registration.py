@@ -5,7 +5,8 @@ The key is told with every ``approved`` answer until it is acknowledged, never a
 
 from __future__ import annotations
 
-from canon_ops.sandbox.state import Agent, Call, Registration, Reply, World, refusal
+from canon_ops.sandbox.records import Agent, Registration
+from canon_ops.sandbox.state import Call, Reply, World, refusal
 
 __all__ = ["acknowledge", "approve", "register", "reject", "status"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from canon_ops.sandbox.rest import identity, live, messages, registration
+from canon_ops.sandbox.rest import directory, identity, interactions, live, media, messages, registration, verbs
 from canon_ops.sandbox.state import Call, Reply, World
 
 __all__ = ["API_ROUTES", "Endpoint"]
@@ -30,6 +30,12 @@ API_ROUTES: tuple[Endpoint, ...] = (
     Endpoint("POST", "/conversations/{conversation_id}/read", messages.mark_read),
     Endpoint("PATCH", "/conversations/{conversation_id}/messages/{message_id}/disposition", messages.disposition),
     Endpoint("POST", "/runtime/status", live.runtime_status),
+    Endpoint("POST", "/runtime-interaction/consume", interactions.consume),
+    Endpoint("POST", "/runtime-interaction/request", interactions.create),
+    Endpoint("POST", "/agent/verbs/{verb}", verbs.invoke),
+    Endpoint("POST", "/media/upload", media.upload),
+    Endpoint("GET", "/files/{conversation_id}/{upload_id}/{file_name}", media.download, keyed=False),
+    Endpoint("GET", "/agents/discover", directory.discover),
     Endpoint("GET", "/agents/me", identity.me),
     Endpoint("GET", "/conversations", identity.conversations),
     Endpoint("POST", "/agents/register", registration.register, keyed=False),
