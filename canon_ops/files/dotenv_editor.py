@@ -1,0 +1,258 @@
+"""Change a ``.env`` line by line, on bytes: what is not changed is copied, whatever its encoding.
+
+The last assignment of a name is the one that counts, so it is the one that is edited; earlier ones are left to
+``env lint --fix``. A value is written in a quoting that all three readers take alike (:mod:`dotenv_readers`), and the
+result is read again before it is handed out: the name has the new value, every other name has its old one.
+
+A byte-order mark stays where it is. For the gateway it belongs to the name on the first line, so that the assignment
+there is another one than ``NAME``; ``env lint`` says so.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from canon_ops.errors import RefusedError, UsageError
+from canon_ops.files.dotenv_readers import Reader, differing, hermes_values, quotings
+from canon_ops.settings.dotenv import DotenvEntry, DotenvLine, lay_over, read_dotenv, read_lines
+
+__all__ = ["ALL_READERS", "BadName", "DotenvDocument", "UnreadableEnv", "UnwritableValue"]
+
+ALL_READERS = frozenset(Reader)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u0085\u2028\u2029]")
+_WIDE_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32LE",
+    codecs.BOM_UTF32_BE: "UTF-32BE",
+    codecs.BOM_UTF16_LE: "UTF-16LE",
+    codecs.BOM_UTF16_BE: "UTF-16BE",
+}
+
+
+class BadName(UsageError):
+    """The name is none that a shell or Hermes accepts."""
+
+    code: ClassVar[str] = "env_name"
+
+
+class UnwritableValue(RefusedError):
+    """No quoting carries the value to every reader."""
+
+    code: ClassVar[str] = "env_value"
+
+
+class UnreadableEnv(RefusedError):
+    """The file is in an encoding that cannot be edited line by line."""
+
+    code: ClassVar[str] = "env_encoding"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One assignment in the text: where its visible part starts, and where its line end is over."""
+
+    start: int
+    end: int
+    statement: DotenvLine
+
+
+class DotenvDocument:
+    """One text of a ``.env`` and the edits that can be made to it; immutable. Build it with :meth:`parse`."""
+
+    def __init__(self, text: str, encoding: str, file: str) -> None:
+        self._text = text
+        self._encoding = encoding
+        self.file = file
+
+    @classmethod
+    def parse(cls, data: bytes, file: str = ".env") -> Self:
+        """Read a text.
+
+        Raises:
+            UnreadableEnv: UTF-16 or UTF-32.
+        """
+        for wide, name in _WIDE_MARKS.items():
+            if data.startswith(wide):
+                raise _unreadable(name, file)
+        if b"\x00" in data:
+            raise _unreadable("UTF-16LE" if data[1:2] == b"\x00" else "UTF-16BE", file)
+        try:
+            return cls(data.decode("utf-8"), "utf-8", file)
+        except UnicodeDecodeError:  # the gateway falls back to Latin-1 for the whole file, and so bytes survive here
+            return cls(data.decode("latin-1"), "latin-1", file)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self._text.encode(self._encoding)
+
+    @property
+    def entries(self) -> tuple[DotenvEntry, ...]:
+        """Every assignment as the gateway reads it, with its line and what overrides it."""
+        return read_dotenv(self.data, file=self.file)
+
+    def get(self, name: str) -> str | None:
+        """The value that a gateway gets from this file alone; None when the file does not set it."""
+        return self._values().get(name)
+
+    def set(self, name: str, value: str, *, readers: Collection[Reader] = ALL_READERS) -> DotenvDocument:
+        """Give ``name`` a value, on the line of its last assignment or on a new one at the end.
+
+        Args:
+            readers: who must read exactly ``value``.
+
+        Raises:
+            BadName: not a name.
+            UnwritableValue: a line break in the value, or a reader that would take every quoting as something else.
+        """
+        if not _NAME.fullmatch(name):
+            raise BadName(
+                f"{name!r} is not a name for a variable", fix="letters, digits and _, not beginning with a digit"
+            )
+        if _CONTROL.search(value):
+            raise UnwritableValue(f"the value for {name} holds a line break or a control character", file=self.file)
+        last = self._last(name)
+        if last is not None and self.get(name) == value and not differing(name, value, self._written(last)):
+            return self
+        written = self._choose(name, value, _quote_of(self._written(last)) if last else "", frozenset(readers))
+        edited = self._replaced(last, name, written) if last else self._appended(f"{name}={written}")
+        self._prove(edited, name, value, Reader.HERMES in readers)
+        return edited
+
+    def remove(self, name: str) -> DotenvDocument:
+        """Remove every assignment of ``name``, so that none of an earlier line comes back."""
+        document = self
+        while (line := document._last(name)) is not None:
+            text = document._text[: line.start] + document._text[line.end :]
+            document = document._with(text)
+        if document is not self:
+            self._prove(document, name, None, hermes=False)
+        return document
+
+    def without_duplicates(self, name: str) -> DotenvDocument:
+        """Remove every assignment of ``name`` but the last."""
+        lines = self._lines(name)[:-1]
+        text = self._text
+        for line in reversed(lines):
+            text = text[: line.start] + text[line.end :]
+        return self._with(text) if lines else self
+
+    # -- lines ----------------------------------------------------------------------------------------------------
+
+    def _lines(self, name: str) -> list[_Line]:
+        found = []
+        for statement in read_lines(self._text):
+            if statement.name == name:
+                whole = self._text[statement.start : statement.end]
+                blank = len(whole) - len(whole.lstrip())
+                start = self._line_start(statement.start + blank)
+                found.append(_Line(start, statement.end, statement))
+        return found
+
+    def _line_start(self, index: int) -> int:
+        return max(self._text.rfind("\n", 0, index), self._text.rfind("\r", 0, index)) + 1
+
+    def _last(self, name: str) -> _Line | None:
+        lines = self._lines(name)
+        return lines[-1] if lines else None
+
+    def _written(self, line: _Line) -> str:
+        """The value as it stands there, with quotes and all that follows."""
+        return self._text[line.start : line.end].partition("=")[2].strip()
+
+    def _replaced(self, line: _Line, name: str, written: str) -> DotenvDocument:
+        old = self._text[line.start : line.end]
+        indent = old[: len(old) - len(old.lstrip())]
+        end = old[len(old.rstrip("\r\n")) :]
+        prefix = "export " if line.statement.export else ""
+        comment = _comment_after(old)
+        above = f"{indent}{comment}{end or self._newline}" if comment else ""  # Hermes takes a comment beside as value
+        new = f"{above}{indent}{prefix}{name}={written}{end}"
+        return self._with(self._text[: line.start] + new + self._text[line.end :])
+
+    def _appended(self, line: str) -> DotenvDocument:
+        glue = self._newline if self._text and not self._text.endswith(("\n", "\r")) else ""
+        return self._with(f"{self._text}{glue}{line}{self._newline}")
+
+    @property
+    def _newline(self) -> str:
+        match = re.search(r"\r\n|\n", self._text)
+        return match[0] if match else "\n"
+
+    def _with(self, text: str) -> DotenvDocument:
+        return DotenvDocument(text, self._encoding, self.file)
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def _values(self) -> dict[str, str]:
+        return lay_over({}, self.entries)[0]
+
+    def _choose(self, name: str, value: str, like: str, readers: frozenset[Reader]) -> str:
+        failing: tuple[Reader, ...] = ()
+        for written in quotings(value, like=like):
+            failing = tuple(reader for reader in differing(name, value, written) if reader in readers)
+            if not failing:
+                try:
+                    written.encode(self._encoding if self._encoding == "utf-8" else "ascii")
+                except UnicodeEncodeError:
+                    break
+                return written
+        if not failing:
+            raise UnwritableValue(
+                f"{self.file} is not UTF-8, and the value for {name} has characters beyond ASCII",
+                fix=f"iconv -f ISO-8859-1 -t UTF-8 {self.file} > {self.file}.utf8 && mv {self.file}.utf8 {self.file}",
+                file=self.file,
+            )
+        names = {Reader.DOTENV: "the gateway", Reader.HERMES: "the hermes command", Reader.SHELL: "a shell"}
+        only_shell = failing == (Reader.SHELL,)
+        raise UnwritableValue(
+            f"{' and '.join(names[reader] for reader in failing)} would read something else than the value for {name}, "
+            "however it is quoted",
+            fix="--readers hermes,dotenv lets the shell read it otherwise" if only_shell else None,
+            file=self.file,
+        )
+
+    def _prove(self, edited: DotenvDocument, name: str, value: str | None, hermes: bool) -> None:
+        """Read the result as a whole: a stray quote elsewhere may swallow the new line, or be closed by it."""
+        before, after = self._values(), edited._values()
+        before.pop(name, None)
+        held = after.pop(name, None) == value and before == after
+        if held and hermes and value is not None:
+            held = hermes_values(edited._text).get(name) == value
+        if not held and "${" not in self._text:
+            broken = next((line.line for line in read_lines(self._text) if line.error), None)
+            raise UnwritableValue(
+                f"{self.file} would be read otherwise after the change of {name}"
+                + (f"; line {broken} is no assignment and may have an open quote" if broken else ""),
+                fix="canon-ops env lint",
+                file=self.file,
+                line=broken,
+            )
+
+
+def _quote_of(written: str) -> str:
+    return written[:1] if written[:1] in ("'", '"') else ""
+
+
+_AFTER_VALUE = re.compile(
+    r"""[^=]*=[ \t]*(?:'(?:\\'|[^'])*'|"(?:\\"|[^"])*"|[^\r\n]*?)[ \t]+(#[^\r\n]*)[\r\n]*"""
+    r"""|[^=#]*[ \t](#[^\r\n]*)[\r\n]*"""
+)
+
+
+def _comment_after(line: str) -> str:
+    """The comment beside an assignment, from its ``#``."""
+    match = _AFTER_VALUE.fullmatch(line)
+    return (match[1] or match[2]).rstrip() if match else ""
+
+
+def _unreadable(encoding: str, file: str) -> UnreadableEnv:
+    return UnreadableEnv(
+        f"{file} is {encoding}, which cannot be edited line by line",
+        fix=f"iconv -f {encoding} -t UTF-8 {file} > {file}.utf8 && mv {file}.utf8 {file}",
+        file=file,
+    )
