@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 import venv
+from functools import cache
 from pathlib import Path
 
-__all__ = ["make_environment", "put_distribution", "put_hermes", "site_of"]
+__all__ = ["make_environment", "put_distribution", "put_hermes", "put_loader", "site_of"]
+
+
+@cache
+def _template() -> Path:
+    """One environment a test process; its copies take a tenth of the time."""
+    folder = Path(tempfile.mkdtemp(prefix="environment-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    venv.EnvBuilder(with_pip=False, symlinks=True).create(folder / "env")
+    return folder / "env"
 
 
 def make_environment(folder: Path) -> Path:
     """A virtual environment without pip, as uv makes them; its interpreter."""
-    venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
+    shutil.copytree(_template(), folder, symlinks=True)
     return folder / "bin" / "python"
 
 
@@ -32,6 +45,16 @@ def put_hermes(python: Path, version: str = "0.19.0", *, folder: Path | None = N
         put_distribution(python, "hermes-agent", version, {})
     else:
         site_of(python).joinpath("hermes.pth").write_text(f"{folder}\n")
+
+
+def put_loader(python: Path, rows: list[dict[str, object]]) -> None:
+    """Give the fake Hermes a plugin loader that answers these rows, as the host's own would."""
+    site_of(python).joinpath("hermes_cli", "plugins.py").write_text(
+        "class Manager:\n"
+        f"    def list_plugins(self): return {rows!r}\n"
+        "def get_plugin_manager(): return Manager()\n"
+        "def discover_plugins(): pass\n"
+    )
 
 
 def put_distribution(

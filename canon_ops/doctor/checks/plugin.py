@@ -110,13 +110,15 @@ def _enabled(examination: Examination) -> Finding:
             data={"value": str(written)},
             at=at,
         )
+    if not config.exists:
+        cure = Fix(examination.command(f"install {names.name}"))
+    else:
+        add = AddToList("plugins.enabled", names.plugin)
+        cure = Fix(examination.command(f"config add plugins.enabled {names.plugin}"), add)
     return Finding(
         Status.ERROR,
         f"plugins.enabled does not name {names.plugin}; Hermes will not load it.",
-        Fix(
-            examination.command(f"config add plugins.enabled {names.plugin}"),
-            AddToList("plugins.enabled", names.plugin),
-        ),
+        cure,
         data={"enabled": list(config.enabled_plugins or ())},
         at=at,
     )

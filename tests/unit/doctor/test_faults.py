@@ -342,6 +342,7 @@ def test_every_check_is_seen_to_fail() -> None:
     [
         (not_enabled, "plugin.enabled", "canon-ops config add plugins.enabled canon-hermes",
          AddToList("plugins.enabled", "canon-hermes")),
+        (no_config, "plugin.enabled", "canon-ops install canon", None),
         (denied, "plugin.denied", "canon-ops config remove plugins.disabled canon-hermes",
          RemoveFromList("plugins.disabled", "canon-hermes")),
         (platform_off, "platform.enabled", "canon-ops config set platforms.canon.enabled true",
