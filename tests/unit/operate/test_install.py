@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.cli.envelope import to_json
 from canon_ops.errors import CanonOpsError, ExitCode, UsageError
 from canon_ops.files.transaction import ChangedUnderUs
 from canon_ops.hermes.config_file import read_config
@@ -33,7 +31,6 @@ from canon_ops.operate.install import (
     install,
     plan_install,
 )
-from canon_ops.operate.install_report import HostReport, InstallReport
 from canon_ops.operate.prompts import Choice, Question, Unattended, Validate
 from canon_ops.settings.secret import Secret
 from tests.support.canon_files import as_file, profile_entry
@@ -451,23 +448,23 @@ def test_the_next_steps_are_aimed_at_the_profile(site: Site) -> None:
     assert not site.home.config_file.exists()
 
 
-def test_the_report_for_scripts_is_plain_and_hides_secrets(site: Site) -> None:
-    """The document is JSON, holds the diffs, and no neighbour of the changed line gives a key away."""
+def test_no_neighbour_of_a_changed_line_gives_a_key_away(site: Site) -> None:
+    """The shown diff passes the mask line by line, context included."""
     site.write(env="CANON_API_KEY=agk_live_0123456789abcdef\n")
+    prompts = Person(yes=True)
 
-    report = InstallReport.of(site.install(), mask=lambda line: line.replace("agk_live_0123456789abcdef", "[secret]"))
-
-    text = json.dumps(to_json(report))
-    assert "agk_live_0123456789abcdef" not in text
-    assert "+CANON_ALLOW_ALL_USERS=true" in text
-    assert report.host == HostReport(
-        python=site.python,
-        python_version=".".join(map(str, sys.version_info[:3])),
-        hermes_version="0.19.0",
-        found="option",
-        layout="venv",
-        evidence="run",
+    install(
+        site.home,
+        site.environ,
+        InstallOptions(python=site.python),
+        prompts,
+        mask=lambda line: line.replace("agk_live_0123456789abcdef", "[secret]"),
+        show_diff=True,
     )
+
+    told = "\n".join(prompts.told)
+    assert "agk_live_0123456789abcdef" not in told
+    assert " CANON_API_KEY=[secret]\n+CANON_ALLOW_ALL_USERS=true" in told
 
 
 @pytest.mark.host
