@@ -88,14 +88,21 @@ class HttpClient:
     Args:
         timeout_s: for connecting, each read, each write, and the wait for a free connection.
         endless_reads: set no limit on reads.
+        max_answer_bytes: the most that an answer may have which is read whole.
         transport: an httpx transport instead of the network.
     """
 
     def __init__(
-        self, *, timeout_s: float, endless_reads: bool = False, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        *,
+        timeout_s: float,
+        endless_reads: bool = False,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._timeout_s = timeout_s
         self._endless_reads = endless_reads
+        self._max_answer_bytes = max_answer_bytes
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
@@ -126,7 +133,7 @@ class HttpClient:
             method, url, name=name, headers=headers, params=params, content=content, timeout_s=timeout_s
         )
         try:
-            return await read_answer(response, name=name)
+            return await read_answer(response, name=name, max_bytes=self._max_answer_bytes)
         finally:
             await response.aclose()
 
@@ -187,7 +194,7 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def read_answer(response: httpx.Response, *, name: str, max_bytes: int = MAX_ANSWER_BYTES) -> Answer:
+async def read_answer(response: httpx.Response, *, name: str, max_bytes: int) -> Answer:
     """The whole of an open answer; see :meth:`HttpClient.request` for the errors."""
     body = bytearray()
     with translated(name):

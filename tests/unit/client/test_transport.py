@@ -12,7 +12,7 @@ import pytest
 from canon_ops.client.api import CanonApi
 from canon_ops.client.deadline import within
 from canon_ops.client.errors import MalformedAnswer, TransportFailure
-from canon_ops.client.transport import HttpClient, read_answer
+from canon_ops.client.transport import HttpClient
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.requests import SendMessage, Typing
 from canon_ops.wire.retry import TransportKind
@@ -101,13 +101,19 @@ async def test_a_compression_that_cannot_be_undone_is_a_malformed_answer() -> No
 
 
 async def test_an_answer_over_the_limit_is_not_kept() -> None:
-    """Memory is bounded whatever the other side sends."""
-    async with loopback(answer(200, raw=b"x" * 2_000)) as box:
-        http = HttpClient(timeout_s=5)
-        response = await http.open("GET", box.url, name="GET /", headers={})
+    """Memory is bounded whatever the other side sends, and the connection that carries the rest is closed."""
+    closed = asyncio.Event()
+
+    async def pour(exchange: Exchange) -> None:
+        await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + b"x" * 2_000)
+        await exchange.closed_by_client()
+        closed.set()
+
+    async with loopback(pour) as box, asyncio.timeout(5):
+        http = HttpClient(timeout_s=5, max_answer_bytes=1_000)
         with pytest.raises(MalformedAnswer, match="larger than 1,000 bytes"):
-            await read_answer(response, name="GET /", max_bytes=1_000)
-        await response.aclose()
+            await http.request("GET", box.url, name="GET /", headers={})
+        await closed.wait()
         await http.aclose()
 
 
@@ -165,18 +171,23 @@ async def test_a_deadline_follows_the_clock_it_is_given() -> None:
         try:
             await asyncio.Event().wait()
         finally:
+            for _ in range(10):
+                await asyncio.sleep(0)
             ended.set()
 
     async def quick() -> int:
         return 7
 
+    async def over_when_the_error_comes() -> bool:
+        with pytest.raises(TimeoutError):
+            await within(clock, 5, endless())
+        return ended.is_set()
+
     assert await within(clock, 5, quick()) == 7
-    waiting = asyncio.ensure_future(within(clock, 5, endless()))
+    waiting = asyncio.ensure_future(over_when_the_error_comes())
     await until(lambda: clock.sleepers)
     await clock.advance(5)
-    with pytest.raises(TimeoutError):
-        await waiting
-    assert ended.is_set()
+    assert await waiting
 
 
 async def test_a_deadline_passes_errors_and_cancellation_on() -> None:

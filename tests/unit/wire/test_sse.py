@@ -115,10 +115,24 @@ def test_an_endless_frame_is_refused_before_it_ends() -> None:
             decoder.feed(b"data: x\n")
 
 
-def test_a_frame_of_exactly_the_limit_passes() -> None:
-    """The limit counts the frame without its closing line ends."""
-    frame = b"event: a\ndata: xyz"
+FRAME = b"event: a\ndata: xyz"
 
-    assert decode(frame + b"\r\n\r\n", max_frame_bytes=len(frame)) == [Frame("a", None, "xyz")]
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r", b"\r\n"], ids=["LF", "CR", "CR LF"])
+@pytest.mark.parametrize("lead", [b"", b"\n", b"\n" * 40], ids=["first", "after a line", "after many lines"])
+@pytest.mark.parametrize("size", [1, 7, 1_000], ids=["byte by byte", "in pieces", "at once"])
+def test_a_frame_of_exactly_the_limit_passes(size: int, lead: bytes, line_end: bytes) -> None:
+    """The limit counts the frame alone: not its closing line ends, not the empty lines around it, however it comes."""
+    stream = (lead + FRAME + b"\n\n\n" + FRAME + b"\n\n").replace(b"\n", line_end)
+    chunks = [stream[start : start + size] for start in range(0, len(stream), size)]
+
+    assert decode(*chunks, max_frame_bytes=len(FRAME)) == [Frame("a", None, "xyz")] * 2
     with pytest.raises(FrameTooLarge):
-        decode(frame + b"\r\n\r\n", max_frame_bytes=len(frame) - 1)
+        decode(*chunks, max_frame_bytes=len(FRAME) - 1)
+
+
+def test_a_byte_order_mark_belongs_to_the_start_of_the_stream_only() -> None:
+    """Later it is a character like any other: the line it opens is no known field."""
+    frames = decode(b"event: a\ndata: x\n\n", "\ufeffevent: b\ndata: y\n\n".encode(), b"event: c\ndata: z\n\n")
+
+    assert frames == [Frame("a", None, "x"), Frame("c", None, "z")]
