@@ -31,7 +31,7 @@ from canon_ops.settings.provenance import Found, Origin, Setting, Source
 from canon_ops.settings.secret import Secret
 from canon_ops.settings.surroundings import Surroundings
 
-__all__ = ["Resolution", "enablement_seed", "is_configured", "load_profiles", "resolve"]
+__all__ = ["Profiles", "Resolution", "chosen_profile", "enablement_seed", "is_configured", "load_profiles", "resolve"]
 
 # Field → (environment variable, names below `extra`). The attribute names of the platform block are for the key only.
 _ENDPOINTS = {
@@ -147,6 +147,11 @@ def load_profiles(surroundings: Surroundings) -> Profiles:
     return Profiles(merged, added, merged.data if is_rewritten else None)
 
 
+def chosen_profile(surroundings: Surroundings) -> Setting | None:
+    """The name that ``CANON_AGENT`` or the configuration gives; None when nobody chooses a profile."""
+    return surroundings.find(_PROFILE_VARIABLE, _PROFILE_KEYS)
+
+
 def _from_direct_key(surroundings: Surroundings, key: Setting, secret: Secret) -> Resolution:
     environment = surroundings.find(_ENVIRONMENT_VARIABLE, _keys("environment_id", _ENVIRONMENT_VARIABLE))
     if environment is None or not environment.value:
@@ -170,7 +175,7 @@ def _from_direct_key(surroundings: Surroundings, key: Setting, secret: Secret) -
 
 def _from_profile(surroundings: Surroundings, blank_key: Setting | None) -> Resolution:
     profiles = load_profiles(surroundings)
-    choice = surroundings.find(_PROFILE_VARIABLE, _PROFILE_KEYS)
+    choice = chosen_profile(surroundings)
     profile = _chosen_profile(surroundings, profiles, choice)
     source = profiles.source_of(profile.name)
     connection = profile.connection(surroundings.agents_file, source)

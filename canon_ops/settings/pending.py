@@ -132,6 +132,10 @@ class PendingFile:
         """The profiles with an entry, foreign ones included, sorted."""
         return tuple(sorted(self.entries))
 
+    def for_hermes(self) -> tuple[str, ...]:
+        """The profiles whose entries are ours, sorted."""
+        return tuple(name for name in self.names if client_type_of(self.entries[name]) in (None, CLIENT_TYPE))
+
     def registration(self, profile: str) -> PendingRegistration | None:
         """The entry of ``profile``; None when there is none.
 

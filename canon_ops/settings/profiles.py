@@ -21,7 +21,7 @@ from canon_ops.settings.provenance import Origin, Source
 from canon_ops.settings.records import Fields, client_type_of, format_time, parse_records, render_records, text_field
 from canon_ops.settings.secret import Secret
 
-__all__ = ["CLIENT_TYPE", "AgentProfile", "AgentsFile", "KeyReference", "merge_bootstrap"]
+__all__ = ["BOOTSTRAP_VARIABLE", "CLIENT_TYPE", "AgentProfile", "AgentsFile", "KeyReference", "merge_bootstrap"]
 
 CLIENT_TYPE = "hermes"
 BOOTSTRAP_VARIABLE = "CANON_AGENTS_JSON_BOOTSTRAP"

@@ -1,0 +1,135 @@
+"""Which Canon identity a Hermes home uses: the lines of its ``.env`` that say so, and nothing else in it.
+
+Either a profile is named (``CANON_AGENT``) and everything that would overrule it is gone, or a key stands there with
+the environment that it belongs to. What stands outside ``.env`` (the process environment, config.yaml) is not touched;
+:func:`overriding` finds it, so that it can be reported.
+
+Source: Canon wire 3.5 step 11, 3.8; the product document on direct keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from canon_ops.errors import CanonOpsError
+from canon_ops.files.dotenv_editor import DotenvDocument
+from canon_ops.files.transaction import FileChange, Transaction, edit_files
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.surroundings import surroundings_from_disk
+from canon_ops.operate.setup_answers import ManagedHome
+from canon_ops.settings.credentials import Resolution, resolve
+from canon_ops.settings.environments import Connection, connection_for
+from canon_ops.settings.provenance import Origin, Source
+from canon_ops.settings.secret import Secret, redact
+
+__all__ = ["HomeIdentity", "key_lines", "overriding", "profile_lines"]
+
+_ENDPOINTS = {
+    "base_url": "CANON_BASE_URL",
+    "stream_url": "CANON_STREAM_URL",
+    "rtdb_url": "CANON_RTDB_URL",
+    "firebase_api_key": "CANON_FIREBASE_API_KEY",
+}
+_KEY, _ENVIRONMENT, _PROFILE = "CANON_API_KEY", "CANON_ENVIRONMENT_ID", "CANON_AGENT"
+
+Lines = Mapping[str, str | None]
+"""Variable → its value in ``.env``; None removes every line of it."""
+
+
+def profile_lines(profile: str) -> Lines:
+    """The lines of a home that uses a profile. Source: Canon wire 3.5, step 11."""
+    return {_PROFILE: profile, **dict.fromkeys((_KEY, _ENVIRONMENT, *_ENDPOINTS.values()))}
+
+
+def key_lines(api_key: Secret, connection: Connection) -> Lines:
+    """The lines of a home with a key of its own; endpoints stand there only where they are not the packaged ones."""
+    packaged = connection_for(connection.environment_id)
+    own = {name: (getattr(connection, field), getattr(packaged, field)) for field, name in _ENDPOINTS.items()}
+    return {
+        _KEY: api_key.reveal(),
+        _ENVIRONMENT: connection.environment_id,
+        **{name: value if value != default else None for name, (value, default) in own.items()},
+        _PROFILE: None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class HomeIdentity:
+    """The editor of those lines for one home.
+
+    Raises:
+        ManagedHome: on writing, when a package manager owns the home.
+    """
+
+    home: HermesHome
+    timeout_s: float = 10.0
+    label: str = "setup canon"
+
+    def require_writable(self) -> None:
+        """Refuse early, before anybody is asked anything."""
+        if self.home.managed_by is not None:
+            raise ManagedHome(self.home.path, self.home.managed_by)
+
+    def plan(self, lines: Lines) -> tuple[FileChange, ...]:
+        """What :meth:`write` would change."""
+        with self._transaction(dry_run=True) as transaction:
+            return self._edit(transaction, lines)
+
+    def write(self, lines: Lines) -> tuple[FileChange, ...]:
+        """Set and remove the lines; repeating it changes nothing.
+
+        Raises:
+            ManagedHome, LockTimeout, ChangedUnderUs, DiskError: nothing was written.
+        """
+        self.require_writable()
+        return edit_files(lambda transaction: self._edit(transaction, lines), self._transaction)
+
+    def _edit(self, transaction: Transaction, lines: Lines) -> tuple[FileChange, ...]:
+        path = self.home.env_file
+        before = transaction.read(path)
+        document = DotenvDocument.parse(before or b"", str(path))
+        for name, value in lines.items():
+            document = document.remove(name) if value is None else document.set(name, value)
+        if document.data != (before or b""):
+            transaction.stage(path, document.data, private=True)
+        changes = transaction.changes()
+        transaction.commit()
+        return changes
+
+    def _transaction(self, *, dry_run: bool = False) -> Transaction:
+        return Transaction(self.home.path, timeout_s=self.timeout_s, label=self.label, dry_run=dry_run)
+
+
+def overriding(home: Path, environ: Mapping[str, str], is_meant: Callable[[Resolution], bool]) -> tuple[Origin, ...]:
+    """The places that still win over what was written: the environment of this process, or config.yaml.
+
+    Args:
+        is_meant: whether a resolution is what was set up.
+    """
+    surroundings = surroundings_from_disk(home, environ)
+    try:
+        found = resolve(surroundings)
+    except CanonOpsError:
+        key = surroundings.find(_KEY, ("api_key",), attributes=("api_key", "token"))
+        return (key.origin,) if key else ()
+    if is_meant(found):
+        return ()
+    names = ("api_key", "profile", "environment_id")
+    origins = [found.settings[name].origin for name in names if name in found.settings]
+    return tuple(origin for origin in origins if origin.source in (Source.PROCESS, Source.CONFIG))[:1]
+
+
+def masked_diff(changes: tuple[FileChange, ...]) -> str:
+    """The changes as a diff in which no key is readable."""
+    return "".join(change.diff(mask=_mask) for change in changes)
+
+
+def _mask(line: str) -> str:
+    """Hide the values of lines that hold a credential."""
+    name, sign, value = line.partition("=")
+    if sign and name.strip().removeprefix("export ").strip() == _KEY:
+        end = "\n" if value.endswith("\n") else ""
+        return f"{name}={Secret(value.strip().strip(chr(39) + chr(34))).hint()}{end}"
+    return redact(line)
