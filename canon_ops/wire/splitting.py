@@ -27,7 +27,8 @@ ACCUMULATION_BYTES: Final = 60_800  # what a streamed segment may grow to: 16 pa
 
 _WINDOW: Final = 400  # code points before the cut in which a separator is looked for
 _SMALLEST_BUDGET: Final = 4  # one code point of four bytes must fit
-_SEPARATORS: Final = ("\n\n", "\n", " ")
+_SEPARATORS: Final = (b"\n\n", b"\n", b" ")
+_LINE_FEED: Final = 0x0A
 
 _JOINER: Final = "\u200d"
 _NON_JOINER: Final = "\u200c"
@@ -69,47 +70,64 @@ def split(text: str, max_bytes: int = PART_BYTES) -> tuple[str, ...]:
     budget = min(max_bytes, TEXT_CAP_BYTES)
     if fits(text, budget):
         return (text,)
+    data = text.encode("utf-8", "surrogatepass")
     parts: list[str] = []
     start = 0
-    while not fits(text[start : start + budget + 1], budget):
-        cut = start + _longest_prefix(text[start : start + budget], budget)
-        end, resume = _boundary(text, start, cut)
-        parts.append(text[start:end])
+    while len(data) - start > budget:
+        end, resume = _boundary(data, start, _code_point_start(data, start + budget))
+        parts.append(_decoded(data, start, end))
         start = resume
-    return (*parts, text[start:])
+    return (*parts, _decoded(data, start, len(data)))
 
 
-def _longest_prefix(window: str, budget: int) -> int:
-    """How many code points of ``window`` fit into ``budget`` bytes."""
-    data = window.encode("utf-8", "surrogatepass")
-    if len(data) <= budget:
-        return len(window)
-    end = budget
-    while data[end] & 0xC0 == 0x80:  # inside a code point: back to its first byte
-        end -= 1
-    return len(data[:end].decode("utf-8", "surrogatepass"))
+def _decoded(data: bytes, start: int, end: int) -> str:
+    return data[start:end].decode("utf-8", "surrogatepass")
 
 
-def _boundary(text: str, start: int, cut: int) -> tuple[int, int]:
-    """Where the part that begins at ``start`` ends, and where the next one begins."""
-    earliest = max(start + 1, cut - _WINDOW)
+def _code_point_start(data: bytes, position: int) -> int:
+    """``position``, moved back to the first byte of the code point it falls into."""
+    while data[position] & 0xC0 == 0x80:
+        position -= 1
+    return position
+
+
+def _boundary(data: bytes, start: int, cut: int) -> tuple[int, int]:
+    """Where the part that begins at ``start`` ends, and where the next one begins, in bytes."""
+    window = max(start, cut - 4 * _WINDOW)  # bytes that hold the window whatever its code points are
     for separator in _SEPARATORS:
-        position = text.rfind(separator, earliest, cut)
-        if position >= 0:
+        position = data.rfind(separator, window, cut)
+        if position > start and len(_decoded(data, position, cut)) <= _WINDOW:
             return position, position + len(separator)
-    whole = _cluster_start(text, start, cut)
+    whole = _whole_clusters(data, start, cut)
     return whole, whole
 
 
-def _cluster_start(text: str, start: int, cut: int) -> int:
-    """``cut``, moved back to the start of the cluster it falls into; unmoved when that cluster fills the part."""
-    position = cut
-    while position > start and _joined(text, start, position):
+def _whole_clusters(data: bytes, start: int, cut: int) -> int:
+    """``cut``, moved back to the start of the cluster it falls into."""
+    if data[cut] < 0x80 and data[cut] != _LINE_FEED:
+        return cut  # no ASCII character but a newline belongs to the one before it
+    inside = _decoded(data, start, cut)
+    following = _decoded(data, cut, cut + _width(data[cut]))
+    return start + byte_length(inside[: _cluster_start(inside + following)])
+
+
+def _width(first_byte: int) -> int:
+    """How many bytes the code point has that begins with this one."""
+    if first_byte < 0x80:
+        return 1
+    return 2 if first_byte < 0xE0 else 3 if first_byte < 0xF0 else 4
+
+
+def _cluster_start(text: str) -> int:
+    """Where the cluster of the last code point begins; at that code point when the cluster is the whole text."""
+    last = len(text) - 1
+    position = last
+    while position > 0 and _joined(text, position):
         position -= 1
-    return position if position > start else cut
+    return position or last
 
 
-def _joined(text: str, start: int, position: int) -> bool:
+def _joined(text: str, position: int) -> bool:
     """Whether the code points before and at ``position`` belong to one cluster."""
     before, after = text[position - 1], text[position]
     if after < "\u0300" and before < "\u0300":
@@ -119,7 +137,7 @@ def _joined(text: str, start: int, position: int) -> bool:
     return (
         _extends(after)
         or (before == _JOINER and unicodedata.category(after) in _PICTOGRAPHS)
-        or _is_second_regional(text, start, position)
+        or _is_second_regional(text, position)
         or _is_hangul_pair(ord(before), ord(after))
     )
 
@@ -135,11 +153,11 @@ def _extends(character: str) -> bool:
     )
 
 
-def _is_second_regional(text: str, start: int, position: int) -> bool:
+def _is_second_regional(text: str, position: int) -> bool:
     if ord(text[position]) not in _REGIONAL or ord(text[position - 1]) not in _REGIONAL:
         return False
     first = position - 1
-    while first > start and ord(text[first - 1]) in _REGIONAL:
+    while first > 0 and ord(text[first - 1]) in _REGIONAL:
         first -= 1
     return (position - first) % 2 == 1
 

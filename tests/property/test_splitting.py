@@ -60,6 +60,32 @@ def test_without_separators_the_join_is_the_text(text: str, budget: int) -> None
     assert "".join(split(text, budget)) == text
 
 
+def by_the_book(text: str, budget: int) -> list[str]:
+    """R7.11 word for word, without regard to clusters or speed."""
+    parts = []
+    while byte_length(text) > budget:
+        cut = max(size for size in range(1, budget + 1) if byte_length(text[:size]) <= budget)
+        for separator in ("\n\n", "\n", " "):
+            position = text[:cut].rfind(separator)
+            if position >= max(1, cut - 400):
+                parts.append(text[:position])
+                text = text[position + len(separator) :]
+                break
+        else:
+            parts.append(text[:cut])
+            text = text[cut:]
+    return [*parts, text]
+
+
+PLAIN = st.lists(st.sampled_from(["a", "ש", "🙂", "\n", "\n\n", " ", "word " * 30, "x" * 150, "ש" * 90]), max_size=60)
+
+
+@given(text=PLAIN.map("".join), budget=st.integers(min_value=4, max_value=900))
+def test_where_no_cluster_is_cut_the_published_algorithm_decides(text: str, budget: int) -> None:
+    """R7.11: the fast splitter and the algorithm as written agree on every text without clusters."""
+    assert list(split(text, budget)) == by_the_book(text, budget)
+
+
 @given(text=MIXED, budget=st.integers(min_value=40, max_value=120))
 def test_no_part_begins_inside_a_cluster(text: str, budget: int) -> None:
     """X6: a budget that holds every cluster cuts none: no part begins with what changes its neighbour."""
