@@ -124,7 +124,9 @@ class CanonApi:
             The id of the stored message; None when the server did not say.
         """
         policy = Policy.IDEMPOTENT if message.message_id else Policy.SINGLE
-        answer = await self.call("POST", "/messages/send", message.body(), policy=policy)
+        authority = message.reply_authority
+        secrets = () if authority is None else (Secret(authority.token),)
+        answer = await self.call("POST", "/messages/send", message.body(), policy=policy, secrets=secrets)
         return string_first(answer, "messageId", "id")
 
     async def set_disposition(
@@ -193,8 +195,12 @@ class CanonApi:
         params: Mapping[str, str] | None = None,
         policy: Policy = Policy.READ,
         timeout_s: float | None = None,
+        secrets: tuple[Secret, ...] = (),
     ) -> Any:
         """Make any authenticated call and return its JSON; an empty body reads as an empty object.
+
+        Args:
+            secrets: what ``body`` holds and no error may quote, should the server echo it; the key need not be named.
 
         Raises:
             RequestFailed: the last attempt that ``policy`` allows failed.
@@ -204,7 +210,7 @@ class CanonApi:
         while True:
             attempt += 1
             try:
-                return await self._once(method, path, content, params, timeout_s)
+                return await self._once(method, path, content, params, timeout_s, (self._api_key, *secrets))
             except RequestFailed as error:
                 verdict = decide(policy, error.outcome, attempt, error.retry_after_s, jitter=self._rng.random())
                 if isinstance(verdict, GiveUp):
@@ -212,7 +218,13 @@ class CanonApi:
             await self._clock.sleep(verdict.after_s)
 
     async def _once(
-        self, method: str, path: str, content: bytes | None, params: Mapping[str, str] | None, timeout_s: float | None
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        params: Mapping[str, str] | None,
+        timeout_s: float | None,
+        secrets: tuple[Secret, ...],
     ) -> Any:
         name = f"{method} {path}"
         headers = {**bearer(self._api_key), "Content-Type": "application/json"}
@@ -225,4 +237,4 @@ class CanonApi:
             content=content,
             timeout_s=timeout_s,
         )
-        return json_answer(answer, name=name, secrets=(self._api_key,), now_ms=self._clock.now_ms())
+        return json_answer(answer, name=name, secrets=secrets, now_ms=self._clock.now_ms())

@@ -28,6 +28,7 @@ from canon_ops.errors import ExitCode
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import DiscoverQuery
+from canon_ops.wire.messages import ReplyAuthority
 from canon_ops.wire.requests import (
     RuntimeStatus,
     SendMessage,
@@ -435,6 +436,18 @@ async def test_the_key_is_erased_from_what_the_server_says(api: CanonApi, httpx_
         await api.me()
 
     assert KEY.reveal() not in str(raised.value) + repr(raised.value) + repr(vars(raised.value))
+
+
+async def test_a_reply_authority_is_erased_from_what_the_server_says(api: CanonApi, httpx_mock: HTTPXMock) -> None:
+    """A server that quotes the refused body does not bring the capability into our logs."""
+    authority = ReplyAuthority("msg_1", "t0ken" * 8, "2030-01-01T00:00:00.000Z")
+    httpx_mock.add_callback(lambda request: httpx.Response(400, content=request.content))
+
+    with pytest.raises(RequestFailed) as raised:
+        await api.send_message(SendMessage("c1", "hi", reply_authority=authority))
+
+    assert "msg_1" in str(raised.value)
+    assert authority.token not in str(raised.value) + repr(vars(raised.value))
 
 
 @pytest.mark.parametrize("key", ["", "agk_live_a b", "agk_live_a\nX-Evil: 1", "agk_live_ש"], ids=ascii)
