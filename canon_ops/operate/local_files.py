@@ -6,12 +6,13 @@ The corridor between the pure files of ``settings`` and the transactions of ``fi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.settings.local_files import LocalFiles
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.pending import PendingFile
-from canon_ops.settings.profiles import AgentsFile
+from canon_ops.settings.profiles import AgentsFile, merge_bootstrap
 
 __all__ = ["LocalFilesStore"]
 
@@ -60,6 +61,25 @@ class LocalFilesStore:
             return after
 
         return edit_files(once, self._transaction)
+
+    def adopt_bootstrap(self, bootstrap: str | None) -> frozenset[str]:
+        """Write the profiles of ``CANON_AGENTS_JSON_BOOTSTRAP`` that agents.json lacks; nothing to add writes nothing.
+
+        Returns:
+            The names that were added.
+
+        Raises:
+            BadBootstrap: the variable holds something else; and as :meth:`update`.
+        """
+        added: frozenset[str] = frozenset()
+
+        def adopt(files: LocalFiles) -> LocalFiles:
+            nonlocal added
+            agents, added = merge_bootstrap(files.agents, bootstrap)
+            return replace(files, agents=agents) if added else files
+
+        self.update(adopt)
+        return added
 
     def _transaction(self, *, dry_run: bool = False) -> Transaction:
         return Transaction(self.paths.home, timeout_s=self._timeout_s, label=self._label, dry_run=dry_run)

@@ -6,7 +6,8 @@ the Hermes host expects that from a platform whose settings do not hold.
 
 ::
 
-    UsageError       UnknownEnvironment  BadEndpoint  MissingEndpoint  ForeignDatabase  BadOption  BadBootstrap
+    UsageError       UnknownEnvironment  BadEndpoint  MissingEndpoint  ForeignDatabase  BadOption  UnsetReference
+                     BadBootstrap
     CredentialError  NotConfigured  EnvironmentMissing  UnknownProfile  ForeignProfile  UnboundProfile  AmbiguousProfile
     RefusedError     DamagedFile  UnreadableDotenv
                      PendingProblem: PendingTokenMissing  PendingUnbound  PendingPhoneDiffers  PendingAgentDiffers
@@ -46,6 +47,7 @@ __all__ = [
     "UnknownEnvironment",
     "UnknownProfile",
     "UnreadableDotenv",
+    "UnsetReference",
 ]
 
 _SETUP = "canon-ops setup canon"
@@ -127,6 +129,20 @@ class BadOption(UsageError, ValueError):
         super().__init__(
             f"{variable} cannot be {shown} ({origin.describe()}){choice}",
             fix=origin.to_change(allowed[0] if allowed else "VALUE"),
+            file=origin.file,
+            line=origin.line,
+        )
+
+
+class UnsetReference(UsageError, ValueError):
+    """A configuration value that stands for a variable which nobody sets."""
+
+    code = "reference_unset"
+
+    def __init__(self, variable: str, reference: str, origin: Origin) -> None:
+        super().__init__(
+            f"{origin.describe()} refers to ${{{reference}}}, which is not set; it would give {variable}",
+            fix=f"canon-ops env set {reference}",
             file=origin.file,
             line=origin.line,
         )

@@ -8,18 +8,22 @@ A setting is looked up in the environment (``.env`` over the process), then in t
 first place that is not empty wins. A place that holds white space only is not empty: it wins with an empty value and
 hides what stands behind it.
 
+``${NAME}`` in a configuration value stands for a variable of the gateway's environment: the host hands such text to a
+platform as it is (Hermes host, 3.1), so it is filled in here.
+
 Source: Canon wire 3.8; canon-adapter R1.12.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
 from canon_ops.settings.dotenv import DotenvEntry, lay_over, read_dotenv
-from canon_ops.settings.problems import BadOption
+from canon_ops.settings.problems import BadOption, UnsetReference
 from canon_ops.settings.provenance import Found, Origin, Setting, Source
 from canon_ops.settings.secret import Secret
 
@@ -28,6 +32,7 @@ __all__ = ["PLATFORM_PATH", "Surroundings"]
 PLATFORM_PATH = "platforms.canon"
 
 _SECRETS = frozenset({"CANON_API_KEY"})
+_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")  # the second spelling came with Hermes 0.21
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
@@ -81,6 +86,7 @@ class Surroundings:
 
         Raises:
             BadOption: the winning configuration value is a list, a map or anything else that is no text.
+            UnsetReference: it refers to a variable that nobody sets.
         """
         places = [*self._in_environment(variable), *self._in_config(keys, attributes)]
         hidden_by_blank_line = self._blanked(variable)
@@ -94,7 +100,7 @@ class Surroundings:
             weaker.append(hidden_by_blank_line[1])
         return Setting(
             variable,
-            self._typed(variable, _as_text(value, variable, origin)),
+            self._typed(variable, self._filled(_as_text(value, variable, origin), variable, origin)),
             origin,
             tuple(self._found(variable, *place) for place in weaker),
         )
@@ -127,6 +133,18 @@ class Surroundings:
         for name in keys:
             if not _is_empty(value := self.extra.get(name)):
                 yield value, Origin(Source.CONFIG, f"{PLATFORM_PATH}.extra.{name}", self.config_file)
+
+    def _filled(self, text: str, variable: str, origin: Origin) -> str:
+        if origin.source is not Source.CONFIG:  # python-dotenv has filled its own
+            return text
+
+        def lookup(match: re.Match[str]) -> str:
+            value = self.gateway_environ.get(match[1])
+            if value is None:
+                raise UnsetReference(variable, match[1], origin)
+            return value
+
+        return _REFERENCE.sub(lookup, text).strip()
 
     def _found(self, variable: str, value: object, origin: Origin) -> Found:
         shown = value.strip() if isinstance(value, str) else str(value)

@@ -24,6 +24,7 @@ from canon_ops.settings.problems import (
     UnknownEnvironment,
     UnknownProfile,
     UnreadableDotenv,
+    UnsetReference,
 )
 from canon_ops.settings.profiles import KeyReference
 from canon_ops.settings.provenance import Found, Origin, Source
@@ -216,6 +217,26 @@ def test_a_list_or_a_map_is_no_value(value: object) -> None:
     """A richer value is refused with its path instead of being printed into the setting."""
     with pytest.raises(BadOption, match=r"CANON_BASE_URL cannot be a (list|dict).*platforms\.canon\.extra\.base_url"):
         resolve(around(DIRECT, extra={"base_url": value}))
+
+
+@pytest.mark.parametrize("text", ["${MY_KEY}", "${env:MY_KEY}", " ${MY_HALF}6789abcdef "])
+def test_a_configured_value_may_stand_for_a_variable(text: str) -> None:
+    """The host hands ``${NAME}`` over as it is; it is filled from the gateway's environment, .env included."""
+    surroundings = around(
+        {"MY_HALF": KEY[:-10]}, dotenv=f"MY_KEY={KEY}\n", extra={"api_key": text, "environment_id": "canon-dev-v1"}
+    )
+
+    assert resolve(surroundings).api_key == Secret(KEY)
+
+
+def test_a_configured_value_may_not_stand_for_nothing() -> None:
+    """A reference to a variable that nobody sets is named, instead of being sent to Canon as a key."""
+    with pytest.raises(
+        UnsetReference, match=r"platforms\.canon\.api_key in /h/config\.yaml refers to \$\{MY_KEY\}"
+    ) as caught:
+        resolve(around(platform={"api_key": "${MY_KEY}"}))
+
+    assert caught.value.fix == "canon-ops env set MY_KEY"
 
 
 @pytest.mark.parametrize("extra", [None, "text", ["x"], 5])

@@ -1,0 +1,187 @@
+"""The first way of ``setup canon``: register an agent, reconnect one, or go on with a request that is under way.
+
+This part asks and tells; the order of calls and writes is :mod:`canon_ops.operate.registration_steps`' business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from canon_ops.client.registration import RegistrationApi
+from canon_ops.operate.home_identity import profile_lines
+from canon_ops.operate.prompts import Question
+from canon_ops.operate.register import RegistrationRun, mint_local_id
+from canon_ops.operate.registration_steps import DEFAULT_DESCRIPTION, DEFAULT_NAME, Phase, Registration, begin, rewrite
+from canon_ops.operate.setup_answers import RegistrationPending, SetupAnswers, SetupResult, Way
+from canon_ops.operate.setup_questions import (
+    ask_agent_id,
+    ask_connection,
+    ask_owner_phone,
+    ask_profile_name,
+    ask_text,
+)
+from canon_ops.operate.setup_stage import SETUP, SetupStage, endpoint_answers
+from canon_ops.settings.environments import Connection
+from canon_ops.settings.pending import Due, PendingRegistration, Wanted
+from canon_ops.settings.profiles import AgentProfile
+
+__all__ = ["Watch", "register_agent"]
+
+Watch = Callable[[Registration], None]
+
+
+def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
+    """Lead the questions, verify the environment, register, and bind the home to the profile.
+
+    Raises:
+        RegistrationPending, RegistrationRejected, KeyExpired, KeyAlreadyDelivered, AcknowledgementFailed, and what the
+        questions and the files refuse.
+    """
+    answers, prompts = stage.answers, stage.prompts
+    name = ask_profile_name(prompts, answers, default=_usual_profile(stage), taken=stage.agents.names)
+    known = stage.agents.profile(name)
+    entry = stage.pending.registration(name)
+    if answers.start_over:
+        entry = None
+    connection = ask_connection(prompts, answers, pending=entry, known=known)
+    stage.verify(connection)
+    wanted = _wanted(stage, name, connection, entry, known)
+    done = _preview(stage, wanted) if stage.dry_run else _run(stage, wanted, watch)
+    return stage.result(
+        Way.REGISTER,
+        connection,
+        _answers_of(stage, wanted),
+        lambda found: found.profile == name,
+        files=(stage.store.paths.pending_file, stage.store.paths.agents_file),
+        canon_profile=name,
+        agent_id=done.agent_id,
+        agent_name=done.agent_name,
+        request_id=done.request_id,
+        resumed=done.resumed,
+    )
+
+
+def _usual_profile(stage: SetupStage) -> str:
+    """The profile that is most likely meant: one that waits, the one in use, the only one, or a new one."""
+    waiting = stage.pending.for_hermes()
+    if len(waiting) == 1:
+        return waiting[0]
+    if (current := stage.current_profile) is not None:
+        return current
+    ours = stage.agents.for_hermes()
+    if len(ours) == 1:
+        return ours[0].name
+    hermes_profile = stage.place.home.profile_name
+    return "hermes" if hermes_profile in ("default", "custom") else hermes_profile
+
+
+def _wanted(
+    stage: SetupStage,
+    name: str,
+    connection: Connection,
+    entry: PendingRegistration | None,
+    known: AgentProfile | None,
+) -> Wanted:
+    """Ask what the request needs; a request that is under way is not asked about again."""
+    answers, prompts = stage.answers, stage.prompts
+    agent_id, agent_name, description = answers.agent_id, answers.agent_name, answers.description
+    if entry is not None and entry.due is not Due.REGISTER:
+        prompts.note(f"Going on with the registration of {name} (request {entry.request_id}).")
+    else:
+        usual = (entry and entry.agent_name) or (known and known.agent_name) or DEFAULT_NAME
+        agent_name = ask_text(prompts, Question("Agent's name", "--agent-name"), agent_name, default=usual)
+        usual = (entry and entry.description) or DEFAULT_DESCRIPTION
+        description = ask_text(prompts, Question("What it is for", "--description"), description, default=usual)
+        agent_id = _agent_id(stage, connection, entry, known)
+    stored_phone = entry.owner_phone if entry and answers.owner_phone is None else None
+    return Wanted(
+        profile=name,
+        connection=connection,
+        owner_phone=stored_phone or ask_owner_phone(prompts, answers),
+        new_local_id=mint_local_id(),
+        agent_id=agent_id,
+        agent_name=agent_name,
+        description=description,
+    )
+
+
+def _agent_id(
+    stage: SetupStage, connection: Connection, entry: PendingRegistration | None, known: AgentProfile | None
+) -> str | None:
+    """The identity to ask for; what the files already say is told, not asked."""
+    if stage.answers.agent_id is None:
+        stored = entry.requested_agent_id if entry else None
+        if stored is None and known is not None and known.is_bound_to(connection):
+            stored = known.agent_id
+        if stored is not None:
+            stage.prompts.note(f"Agent {stored} is asked for again.")
+            return None
+    return ask_agent_id(stage.prompts, stage.answers)
+
+
+def _preview(stage: SetupStage, wanted: Wanted) -> Registration:
+    """What a run would begin with; it raises what the run would raise before its first call."""
+    state = begin(wanted, start_over=stage.answers.start_over)
+    rewrite(state, stage.store.read(), now_ms=stage.place.clock.now_ms())
+    stage.use(profile_lines(wanted.profile))
+    return state
+
+
+def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
+    run: RegistrationRun | None = None
+
+    def tell(state: Registration) -> None:
+        if state.phase is Phase.WAIT:
+            stage.prompts.note(f"Request {state.request_id} is with the owner, who approves it in the Canon app.")
+        watch(state)
+
+    async def carry_out() -> Registration:
+        nonlocal run
+        async with RegistrationApi(wanted.connection, clock=stage.place.clock) as calls:
+            run = RegistrationRun(
+                begin(wanted, start_over=stage.answers.start_over),
+                calls,
+                stage.store,
+                stage.place.clock,
+                bind=lambda profile: stage.use(profile_lines(profile)),
+                watch=tell,
+                wait_s=stage.answers.wait_s,
+                every_s=stage.place.poll_s,
+            )
+            return await run.carry_out()
+
+    try:
+        with stage.prompts.progress(f"Registering {wanted.profile} with Canon"):
+            state = asyncio.run(carry_out())
+    except BaseException as exc:
+        if not isinstance(exc, Exception) and run is not None and run.is_with_canon:  # Ctrl-C, or a signal
+            stage.prompts.note(_stays(run.state))
+        raise
+    if state.trouble is not None:
+        raise state.trouble
+    if state.phase is Phase.UNDECIDED:
+        raise RegistrationPending(wanted.profile, state.request_id)
+    return state
+
+
+def _stays(state: Registration) -> str:
+    """What Ctrl-C leaves behind. Source: decision L2."""
+    profile = state.wanted.profile
+    again = f"Go on with: {SETUP} --canon-profile {profile}"
+    if state.request_id is None:
+        return f"The request for {profile} may be with Canon already; its pending entry stays. {again}"
+    return f"The registration of {profile} (request {state.request_id}) stays pending. {again}"
+
+
+def _answers_of(stage: SetupStage, wanted: Wanted) -> SetupAnswers:
+    return SetupAnswers(
+        way=Way.REGISTER,
+        **endpoint_answers(wanted.connection),
+        agent_name=wanted.agent_name,
+        description=wanted.description,
+        owner_phone=wanted.owner_phone,
+        canon_profile=wanted.profile,
+        agent_id=wanted.agent_id,
+        wait_s=stage.answers.wait_s,
+    )
