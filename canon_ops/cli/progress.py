@@ -37,5 +37,24 @@ def spinner(session: Session, text: str) -> Iterator[None]:
         legacy_windows=False,
         _environ={},  # the decision about colour and width is ours
     )
-    with console.status(visible(session.redact(text)), spinner="dots" if canvas.unicode else "line"):
-        yield
+    status = console.status(visible(session.redact(text)), spinner="dots" if canvas.unicode else "line")
+
+    @contextmanager
+    def interlude() -> Iterator[None]:
+        """Take the spinner off the screen while a sentence is written."""
+        status.stop()
+        try:
+            yield
+        finally:
+            status.start()
+
+    streams = (err, session.streams.out)
+    before = [stream.interlude for stream in streams]
+    with status:
+        for stream in streams:
+            stream.interlude = interlude
+        try:
+            yield
+        finally:
+            for stream, earlier in zip(streams, before, strict=True):
+                stream.interlude = earlier

@@ -44,11 +44,9 @@ class TerminalPrompts:
                 return None if default is not None else "An answer is needed here."
             return validate(answer) if validate else None
 
-        shown = f" ({visible(default)})" if default else ""
         answer = self._ask(
-            question,
             lambda **look: questionary.text(
-                f"{visible(question.text)}{shown}", validate=_verdict(complain), validate_while_typing=False, **look
+                _with_hint(question, default), validate=_verdict(complain), validate_while_typing=False, **look
             ),
         )
         return str(answer) or (default or "")
@@ -62,9 +60,8 @@ class TerminalPrompts:
             return validate(answer) if validate else None
 
         answer = self._ask(
-            question,
             lambda **look: questionary.password(
-                visible(question.text), validate=_verdict(complain), validate_while_typing=False, **look
+                _with_hint(question, None), validate=_verdict(complain), validate_while_typing=False, **look
             ),
         )
         self._session.redact.add(str(answer))
@@ -79,8 +76,8 @@ class TerminalPrompts:
             )
             for choice in choices
         ]
+        self._help(question)
         answer = self._ask(
-            question,
             lambda **look: questionary.select(
                 visible(question.text),
                 choices=rows,
@@ -98,9 +95,8 @@ class TerminalPrompts:
         if self._session.options.yes:
             self.note(f"{question.text} Yes (--yes).")
             return True
-        return bool(
-            self._ask(question, lambda **look: questionary.confirm(visible(question.text), default=default, **look))
-        )
+        self._help(question)
+        return bool(self._ask(lambda **look: questionary.confirm(visible(question.text), default=default, **look)))
 
     def note(self, text: str) -> None:
         self._session.say(text)
@@ -108,17 +104,25 @@ class TerminalPrompts:
     def progress(self, text: str) -> AbstractContextManager[None]:
         return spinner(self._session, text)
 
-    def _ask(self, question: Question, make: Callable[..., questionary.Question]) -> Any:
-        """Put one question, with its help above it; gives the answer, or lets Ctrl-C and Ctrl-D through."""
+    def _help(self, question: Question) -> None:
+        """A line above a question whose own line is full."""
+        if question.help:
+            text = paint(f"  {visible(question.help)}", DIM, colour=self._canvas.colour)
+            self._session.streams.err.write(f"{text}\n")
+
+    def _ask(self, make: Callable[..., questionary.Question]) -> Any:
+        """Put one question; gives the answer, or lets Ctrl-C and Ctrl-D through."""
         from prompt_toolkit.output import ColorDepth, create_output
         from questionary import Style
 
-        if question.help:
-            self._session.streams.err.write(
-                paint(f"  {visible(question.help)}", DIM, colour=self._canvas.colour) + "\n"
-            )
         colourless = {} if self._canvas.colour else {"color_depth": ColorDepth.DEPTH_1_BIT, "style": Style([])}
         return make(output=create_output(stdout=self._session.streams.err.file), **colourless).unsafe_ask()
+
+
+def _with_hint(question: Question, default: str | None) -> str:
+    """``Agent's name (Hermes)``: default and help behind the question, on its own line."""
+    hints = [visible(hint) for hint in (default, question.help) if hint]
+    return f"{visible(question.text)} ({'; '.join(hints)})" if hints else visible(question.text)
 
 
 def _verdict(complain: Callable[[str], str | None]) -> Callable[[str], bool | str]:

@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TextIO
 
 from canon_ops.errors import OutsideError
@@ -42,6 +43,7 @@ class Stream:
         self._must_arrive = must_arrive
         self._reader_gone = False
         self.redact: Callable[[str], str] = str
+        self.interlude: Callable[[], AbstractContextManager[None]] = nullcontext  # around each write: see progress.py
         reconfigure = getattr(file, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")  # an undecodable file name is shown, never a traceback
@@ -80,8 +82,9 @@ class Stream:
         try:
             if self.file is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-            self.file.write(self.redact(text))
-            self.file.flush()
+            with self.interlude():
+                self.file.write(self.redact(text))
+                self.file.flush()
         except BrokenPipeError:
             self._abandon()
         except (OSError, ValueError) as exc:  # ValueError: the file object was closed

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Raw, Table
 
-__all__ = ["Canvas", "mark_of", "paint", "render", "visible"]
+__all__ = ["Canvas", "mark_of", "paint", "render", "visible", "wrapped"]
 
 _SIGNS = {
     Mark.OK: ("✓", "ok", "32"),
@@ -91,7 +91,7 @@ def _item(item: Item, canvas: Canvas, name_width: int) -> Iterator[str]:
     sign_width = 1 if canvas.unicode else 2
     shown = _SIGNS[item.mark][0 if canvas.unicode else 1]
     margin = sign_width + 1 + name_width + 2
-    sentence = _wrapped(visible(item.text), canvas.width, margin)
+    sentence = wrapped(visible(item.text), canvas.width, margin)
     yield (
         f"{mark_of(item.mark, canvas)}{' ' * (sign_width - len(shown) + 1)}{item.name.ljust(name_width)}  {sentence[0]}"
     )
@@ -100,7 +100,7 @@ def _item(item: Item, canvas: Canvas, name_width: int) -> Iterator[str]:
         yield f"{' ' * (sign_width + 1)}{paint('fix:', BOLD, colour=canvas.colour)} {visible(item.fix)}"
 
 
-def _wrapped(text: str, width: int, margin: int) -> list[str]:
+def wrapped(text: str, width: int, margin: int) -> list[str]:
     """Lines of ``text`` that fit right of ``margin``; long words (paths) stay whole, so that they can be copied."""
     indent = " " * margin
     lines = textwrap.wrap(

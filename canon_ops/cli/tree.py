@@ -35,6 +35,25 @@ ROOT = Entry(
     "Install, set up, diagnose and repair the Canon platform of a Hermes Agent host.",
     children=(
         Entry(
+            "install",
+            "Make the Hermes host run a platform: plugin enabled, platform enabled, access decided.",
+            "install:command",
+            section="Set up",
+        ),
+        Entry(
+            "setup",
+            "Give a Hermes profile its agent on a platform.",
+            section="Set up",
+            default="canon",
+            children=(
+                Entry(
+                    "canon",
+                    "Give the Hermes profile its Canon agent: register, reconnect, use a profile, or paste a key.",
+                    "setup:canon_command",
+                ),
+            ),
+        ),
+        Entry(
             "doctor",
             "Check an installation, and name the command that repairs what is wrong.",
             "doctor:command",
@@ -58,6 +77,12 @@ ROOT = Entry(
                 Entry("list", "List the JSON documents that commands answer with.", "schema:list_command"),
                 Entry("show", "Print the JSON Schema of one document.", "schema:show_command"),
             ),
+        ),
+        Entry(
+            "demo",
+            "Watch the whole product work, in a temporary home and without any network.",
+            "demo:command",
+            section="Try",
         ),
         Entry(
             "sandbox",

@@ -28,9 +28,12 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "config add": (["plugins.enabled", "canon-hermes"], 0),
     "config get": (["plugins.enabled"], 1),
     "config set": (["streaming.enabled", "true"], 0),
+    "demo": (["--python", "/nonexistent"], 3),
     "doctor": (["--offline"], 1),
+    "install": (["--skip-package", "--dry-run", "--no-allow-all-users"], 0),
     "schema list": ([], 0),
     "schema show": (["version"], 0),
+    "setup canon": (["--use-profile", "nobody"], 4),
     "version": ([], 0),
 }
 # They run until they are stopped; tested in test_cli_sandbox.py.

@@ -32,7 +32,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def test_each_kind_of_question_takes_its_answer(environ: dict[str, str], columns: int) -> None:
     """A line, a default, an arrow choice, a hidden line and a yes, at every width."""
     with Screen(DIALOGUE, environ, columns=columns) as screen:
-        screen.wait_for("Letters only.\n? Name?")
+        screen.wait_for("? Name? (Letters only.)")
         screen.type(f"Ada{ENTER}")
         screen.wait_for("? Place? (Bonn)")
         screen.type(ENTER)
@@ -61,7 +61,7 @@ def test_a_bad_answer_is_asked_again(environ: dict[str, str]) -> None:
         screen.wait_for("R2D2 is no name.")
         screen.type("\x7f" * 4 + f"Robo{ENTER}")
 
-        assert "? Name? Robo" in screen.wait_for("? Place?")
+        assert "? Name? (Letters only.) Robo" in screen.wait_for("? Place?")
 
 
 @pytest.mark.parametrize("key", [CTRL_C, CTRL_D], ids=["ctrl-c", "ctrl-d"])

@@ -1,0 +1,81 @@
+"""Answers of ``setup canon`` as a TOML file: read before the dialogue, written after it, never with a key.
+
+The names are those of the options, with dashes or underscores (``owner-phone`` or ``owner_phone``). An option on the
+command line beats the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from canon_ops.errors import OutsideError, UsageError
+from canon_ops.files.atomic import replace_file
+from canon_ops.operate.setup_answers import SetupAnswers, Way
+
+__all__ = ["BadAnswersFile", "load_answers", "save_answers"]
+
+_OPTION_NAMES = {"wait_s": "wait"}  # a field that carries its unit is named after its option in the file
+_NEVER = frozenset({"api_key", "start_over"})  # a key is secret; starting over is for one run only
+_FIELDS = {
+    _OPTION_NAMES.get(field.name, field.name): field.name
+    for field in dataclasses.fields(SetupAnswers)
+    if field.name not in _NEVER
+}
+
+
+class BadAnswersFile(UsageError):
+    """The file is no TOML, or holds something that is not an answer."""
+
+    code: ClassVar[str] = "answers_file"
+
+
+def load_answers(file: Path) -> dict[str, Any]:
+    """The answers in ``file``, by field of :class:`SetupAnswers`.
+
+    Raises:
+        BadAnswersFile: with the line where it is no TOML, or the name that is no answer.
+        OutsideError: it cannot be read.
+    """
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as exc:
+        raise OutsideError(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise BadAnswersFile(f"{file} is not TOML: {exc}.", file=str(file)) from exc
+    answers: dict[str, Any] = {}
+    for name, value in document.items():
+        field = _FIELDS.get(name.replace("-", "_"))
+        if field is None:
+            known = ", ".join(known.replace("_", "-") for known in _FIELDS)
+            raise BadAnswersFile(
+                f"{file} answers {name!r}, which is never asked.", fix=f"known: {known}", file=str(file)
+            )
+        answers[field] = _value(field, name, value, file)
+    return answers
+
+
+def save_answers(file: Path, answers: SetupAnswers) -> None:
+    """Write every answer that was given, private: a phone number is nobody else's business."""
+    import tomlkit
+
+    document = tomlkit.document()
+    document.add(tomlkit.comment("Answers for: canon-ops setup canon --answers FILE"))
+    for name, field in _FIELDS.items():
+        value = getattr(answers, field)
+        if value is not None:
+            document.add(name.replace("_", "-"), value.value if isinstance(value, Enum) else value)
+    replace_file(file, tomlkit.dumps(document).encode())
+
+
+def _value(field: str, name: str, value: object, file: Path) -> Any:
+    if field == "wait_s" and isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    if field == "way" and value in [way.value for way in Way]:
+        return Way(value)
+    if field not in ("wait_s", "way") and isinstance(value, str):
+        return value
+    raise BadAnswersFile(f"{file} has no usable answer for {name!r}: {value!r}.", file=str(file))

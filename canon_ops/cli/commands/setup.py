@@ -1,0 +1,192 @@
+"""``canon-ops setup canon``: give a Hermes home its Canon agent, by dialogue or by options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+from canon_ops.cli.answers_file import load_answers, save_answers
+from canon_ops.cli.command import command as declare
+from canon_ops.cli.context import Context
+from canon_ops.cli.output import Block, Diff, Line, Mark, Result
+from canon_ops.cli.session import WriteOptions
+from canon_ops.errors import UsageError
+from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
+from canon_ops.operate.setup_canon import SetupPlace, setup_canon
+from canon_ops.settings.environments import ENVIRONMENTS
+from canon_ops.settings.secret import Secret
+
+__all__ = ["SetupReport", "canon_command", "read_key", "report_of", "view_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Options that are answers: name -> (metavar, help). The dialogue asks for what is not given.
+_ANSWERS: dict[str, tuple[str, str]] = {
+    "--base-url": ("URL", "API of the environment, instead of the packaged one."),
+    "--stream-url": ("URL", "Event stream of the environment, instead of the packaged one."),
+    "--rtdb-url": ("URL", "Realtime database of the environment, instead of the packaged one."),
+    "--firebase-api-key": ("TEXT", "Public web key of the environment, instead of the packaged one."),
+    "--agent-name": ("TEXT", "Name of the agent, as people will see it."),
+    "--description": ("TEXT", "What the agent is for; its owner reads it before approving."),
+    "--owner-phone": ("NUMBER", "Phone number of the agent's owner, with + and country code."),
+    "--canon-profile": ("NAME", "Canon profile under which the agent is kept."),
+    "--agent-id": ("ID", "Reconnect this agent instead of registering a new one."),
+    "--use-profile": ("NAME", "Use a Canon profile that exists; register nothing."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReport:
+    """``data`` of ``canon-ops.setup.canon/1``.
+
+    Attributes:
+        request_id: the registration request; null where none was needed.
+        resumed: an earlier run had begun the registration.
+        overridden_by: places that still beat what was set up.
+    """
+
+    way: Literal["register", "use-profile", "key"]
+    environment: str
+    canon_profile: str | None
+    agent_id: str | None
+    agent_name: str | None
+    request_id: str | None
+    resumed: bool
+    files: tuple[Path, ...]
+    diff: str
+    overridden_by: tuple[str, ...]
+    dry_run: bool
+
+
+def _answer_options(function: F) -> F:
+    for name, (metavar, text) in reversed(_ANSWERS.items()):
+        function = click.option(name, metavar=metavar, help=text)(function)
+    return function
+
+
+@declare(
+    "setup canon",
+    data=SetupReport,
+    writes=True,
+    examples=(
+        "canon-ops setup canon",
+        "canon-ops setup canon --agent-name 'Ops' --owner-phone '+1 415 555 0123' --no-input",
+        "canon-ops setup canon --api-key-stdin --environment canon-prod-v1 < key.txt",
+    ),
+)
+@click.option("--environment", type=click.Choice(list(ENVIRONMENTS)), help="The Canon environment that owns the agent.")
+@click.option("--way", type=click.Choice([way.value for way in Way]), help="How the home gets its agent.")
+@_answer_options
+@click.option("--api-key-stdin", is_flag=True, help="Use an agent key, read from stdin.")
+@click.option("--api-key-file", metavar="FILE", type=click.Path(path_type=Path), help="Use the agent key in FILE.")
+@click.option("--api-key-env", metavar="NAME", help="Use the agent key in the environment variable NAME.")
+@click.option("--start-over", is_flag=True, help="Drop a pending registration of the profile and make a new one.")
+@click.option(
+    "--wait", "wait_s", metavar="SECONDS", type=click.FloatRange(min=0),
+    help="How long to wait for the owner's decision; 0 sends the request and looks once.  [default: 300]",
+)  # fmt: skip
+@click.option("--answers", "answers_file", metavar="FILE", type=click.Path(path_type=Path), help="Answers as TOML.")
+@click.option(
+    "--save-answers", "save_to", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write the answers there as TOML, without any key, for the next machine.",
+)  # fmt: skip
+def canon_command(
+    context: Context,
+    write: WriteOptions,
+    answers_file: Path | None,
+    save_to: Path | None,
+    api_key_stdin: bool,
+    api_key_file: Path | None,
+    api_key_env: str | None,
+    start_over: bool,
+    **given: Any,
+) -> Result:
+    """Give the Hermes profile its Canon agent: register, reconnect, use a profile, or paste a key.
+
+    Asks for what no option answers. The environment is verified on its API and its stream before anything is saved,
+    and a registration that was interrupted goes on where it was. A key is never an argument: it comes from stdin, a
+    file, a variable, or a hidden prompt.
+    """
+    answers = load_answers(answers_file) if answers_file else {}
+    answers |= {name: value for name, value in given.items() if value is not None}
+    if "way" in answers:
+        answers["way"] = Way(answers["way"])
+    key = read_key(context, from_stdin=api_key_stdin, file=api_key_file, variable=api_key_env)
+    place = SetupPlace(context.home, context.environ)
+    result = setup_canon(
+        place,
+        SetupAnswers(api_key=key, start_over=start_over, **answers),
+        context.prompts,
+        dry_run=write.dry_run,
+    )
+    if save_to is not None and not write.dry_run:
+        save_answers(save_to, result.answers)
+    return Result(report_of(result), view_of(context, result, write), canon_profile=result.canon_profile)
+
+
+def read_key(context: Context, *, from_stdin: bool, file: Path | None, variable: str | None) -> Secret | None:
+    """The key from the one place that was named; None when none was.
+
+    Raises:
+        UsageError: several places were named, or the one that was has nothing.
+    """
+    if sum((from_stdin, file is not None, variable is not None)) > 1:
+        raise UsageError("Give one of --api-key-stdin, --api-key-file and --api-key-env.")
+    text: str | None = None
+    if from_stdin:
+        stdin = context.session.streams.stdin
+        if stdin is None or stdin.isatty():
+            raise UsageError(
+                "--api-key-stdin reads a pipe or a file, not the keyboard.", fix="leave it out to be asked"
+            )
+        text = stdin.read()
+    elif file is not None:
+        text = file.read_text(encoding="utf-8")
+    elif variable is not None:
+        text = context.environ.get(variable, "")
+    if text is None:
+        return None
+    if not text.strip():
+        raise UsageError(f"There is no key in {variable or file or 'stdin'}.")
+    context.redact.add(text.strip())
+    return Secret(text.strip())
+
+
+def view_of(context: Context, result: SetupResult, write: WriteOptions) -> list[Block]:
+    """The report for people: profile and files first."""
+    home = context.home
+    files = ", ".join(str(file) for file in result.files) or "no file changes"
+    agent = f"{result.agent_name or 'The agent'}{f' ({result.agent_id})' if result.agent_id else ''}"
+    kept = f", kept as Canon profile {result.canon_profile}" if result.canon_profile else ""
+    verb = "would answer" if result.dry_run else "answers"
+    view: list[Block] = [
+        Line(f"Hermes profile {home.profile_name}: {files}"),
+        Line(f"{agent} {verb} for this profile on {result.connection.environment_id}{kept}.", Mark.OK),
+    ]
+    for origin in result.overridden_by:
+        view.append(Line(f"{origin.describe()} still beats this: {origin.to_drop()}.", Mark.WARNING))
+    if write.diff:
+        view.append(Diff(result.diff))
+    view.append(Line(f"Next: {home.own_command('doctor')}", for_people_only=True))
+    return view
+
+
+def report_of(result: SetupResult) -> SetupReport:
+    """The result as scripts see it."""
+    return SetupReport(
+        way=result.way.value,
+        environment=result.connection.environment_id,
+        canon_profile=result.canon_profile,
+        agent_id=result.agent_id,
+        agent_name=result.agent_name,
+        request_id=result.request_id,
+        resumed=result.resumed,
+        files=result.files,
+        diff=result.diff,
+        overridden_by=tuple(origin.describe() for origin in result.overridden_by),
+        dry_run=result.dry_run,
+    )

@@ -1,0 +1,243 @@
+"""The steps of the demo as a table; later capabilities join it with a row and a function.
+
+Each function does one thing to the stage, tells the narrator what it sees, and returns the sentence that sums it up.
+What it starts it pushes on ``stage.undo``. It fails by raising one of our errors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from canon_ops.demo.furniture import EDITED_PATH, EDITED_VALUE, furnish
+from canon_ops.demo.narration import GatewayFacts
+from canon_ops.demo.stage import Stage
+from canon_ops.doctor.check import Status
+from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.registry import select
+from canon_ops.doctor.run import diagnose
+from canon_ops.errors import OutsideError
+from canon_ops.hermes.audited import Refused, audit
+from canon_ops.hermes.discovery import HostNotFound, find_host
+from canon_ops.hermes.gateway import GatewayProcess, read_state
+from canon_ops.operate.edit_config import edit_config
+from canon_ops.operate.install import InstallOptions, install
+from canon_ops.operate.prompts import Unattended
+from canon_ops.operate.setup_answers import SetupAnswers, Way
+from canon_ops.operate.setup_canon import SetupPlace, setup_canon
+
+__all__ = ["STEPS", "DemoFailed", "Step"]
+
+_MAKE_A_HOST = (
+    "python3 -m venv demo-venv && demo-venv/bin/pip install hermes-agent==0.19.0 'canon-ops[sandbox]' "
+    "&& demo-venv/bin/canon-ops demo"
+)
+_OWNER_PHONE = "+15550100"  # the owner who lives in the sandbox
+_POLL_S = 0.2  # the sandbox's owner decides at once
+_SPREAD_S = 3.0
+_ANSWER_S = 60.0  # the first turn of a cold host takes 3 to 4 s; Hermes end-to-end, 1
+
+
+class DemoFailed(OutsideError):
+    """A step saw something else than it should."""
+
+    code: ClassVar[str] = "demo_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row: a name for scripts, a title for people, and what is done."""
+
+    name: str
+    title: str
+    run: Callable[[Stage], str]
+
+
+def find_the_host(stage: Stage) -> str:
+    try:
+        stage.host = find_host(stage.outside, python=stage.options.python)
+    except HostNotFound as exc:
+        exc.fix = _MAKE_A_HOST
+        raise
+    version, python = stage.host.version or "unknown", stage.host.facts.python
+    verdict = audit(version, python, sys.platform)
+    if isinstance(verdict, Refused):
+        raise DemoFailed(verdict.sentence, fix=_MAKE_A_HOST)
+    return f"Hermes {version} on Python {python}, {stage.host.python}"
+
+
+def start_the_sandboxes(stage: Stage) -> str:
+    from canon_ops.sandbox.model.server import ModelSandbox
+    from canon_ops.sandbox.options import CanonOptions, ModelOptions
+    from canon_ops.sandbox.server import CanonSandbox
+
+    stage.canon = stage.undo.enter_context(CanonSandbox(CanonOptions(auto_approve=True)))
+    stage.model = stage.undo.enter_context(ModelSandbox(ModelOptions(answers=(_paced(stage.options.answer),))))
+    ends = stage.canon.endpoints
+    return f"Canon at {ends.api} (stream {ends.stream}), a model at {stage.model.endpoints.base_url}"
+
+
+def make_a_home(stage: Stage) -> str:
+    furnish(stage.home.path, stage.model.endpoints, prompt=stage.options.prompt)
+    return f"{stage.home.path}, with a commented config.yaml"
+
+
+def install_the_plugin(stage: Stage) -> str:
+    options = InstallOptions(python=stage.host.python)
+    outcome = install(stage.home, stage.environ, options, Unattended(stage.narrator.tell))
+    for change in outcome.plan.changes:
+        stage.narrator.diff(change.diff(context=1))
+    return " ".join(outcome.verified)
+
+
+def register_an_agent(stage: Stage) -> str:
+    """By the real dialogue, every question answered; the sandbox's owner says yes."""
+    ends = stage.canon.endpoints
+    answers = SetupAnswers(
+        way=Way.REGISTER,
+        environment=ends.environment_id,
+        base_url=ends.api,
+        stream_url=ends.stream,
+        agent_name="Demo agent",
+        description="Shows that everything works.",
+        owner_phone=_OWNER_PHONE,
+        canon_profile="demo",
+    )
+    place = SetupPlace(stage.home, stage.environ, poll_s=_POLL_S)
+    result = setup_canon(place, answers, Unattended(stage.narrator.tell))
+    if result.agent_id is None:
+        raise DemoFailed("The registration ended without an agent.")
+    stage.agent_id = result.agent_id
+    room = next(row["conversation_id"] for row in stage.canon.human.agents() if row["agent_id"] == result.agent_id)
+    stage.conversation_id = str(room)
+    return f"{result.agent_name} ({result.agent_id}), request {result.request_id}, Canon profile {result.canon_profile}"
+
+
+def ask_the_doctor(stage: Stage) -> str:
+    """Every check of the registry; the gateway does not run yet, which is no fault."""
+    diagnosis = diagnose(select(), Examination(stage.home, stage.environ, python=stage.host.python))
+    for verdict in diagnosis.findings:
+        stage.narrator.tell(f"{verdict.finding.status.value} {verdict.check.id}: {verdict.finding.message}")
+    if diagnosis.findings:
+        raise DemoFailed(f"doctor has {len(diagnosis.findings)} findings in a fresh home.")
+    unknown = [one.check.id for one in diagnosis.verdicts if one.finding.status is Status.UNKNOWN]
+    if unknown:
+        raise DemoFailed(f"doctor could not answer {', '.join(unknown)}.")
+    return f"{diagnosis.summary['ok']} checks are right, nothing is wrong"
+
+
+def start_the_gateway(stage: Stage) -> str:
+    stage.gateway = GatewayProcess.start(stage.home, python=stage.host.python, environ=stage.environ, log=stage.log)
+    stage.undo.callback(_end_at_once, stage.gateway)  # should stopping itself be interrupted
+    stage.undo.callback(stage.gateway.stop)
+    state = stage.gateway.wait_ready(platform="canon")
+    if not state.is_connected("canon"):
+        raise DemoFailed("The gateway runs, but its state does not say that canon is connected.", file=str(stage.log))
+    stage.gateway_facts = GatewayFacts(
+        stage.gateway.pid, _executable_of(stage.gateway.pid) or stage.host.python, stage.host.version or "unknown"
+    )
+    facts = stage.gateway_facts
+    return f"pid {facts.pid}, {facts.executable}, hermes_cli.__version__ {facts.version}; canon is connected"
+
+
+def say_something(stage: Stage) -> str:
+    stage.message_id = stage.canon.human.say(stage.conversation_id, stage.options.message)
+    return f"the owner wrote: {stage.options.message}"
+
+
+def watch_the_answer(stage: Stage) -> str:
+    """Show the live bubble as it grows, then the one durable message that ends the turn."""
+    from canon_ops.sandbox.conditions import condition_for
+
+    answered, _ = condition_for(stage.canon.engine, "answer", {"to": stage.message_id})
+    node_key = (stage.conversation_id, stage.agent_id)
+    seen = ""
+    while True:
+
+        def news(world: object, seen: str = seen) -> tuple[object, str] | None:
+            node = stage.canon.engine.world.nodes.get(node_key)
+            text = node.text if node else ""
+            done = answered()
+            return (done, text) if done or (text and text != seen) else None
+
+        try:
+            done, text = stage.canon.wait(news, timeout_s=_ANSWER_S)
+        except TimeoutError as exc:
+            what = f"No answer came for {_ANSWER_S:g} s; the gateway's output ends with:\n{stage.gateway.tail()}"
+            raise DemoFailed(what, file=str(stage.log)) from exc
+        if done:
+            break
+        seen = text
+        stage.previews += 1
+        stage.narrator.grow(text)
+    stage.answer = "\n".join(str(message["text"]) for message in done)
+    request = next((one for one in stage.model.requests if one.streamed), None)
+    if request is None or stage.options.message not in request.user_text:
+        raise DemoFailed("An answer came, but the model was never asked what the person said.", file=str(stage.log))
+    stage.prompt_received = next(iter(request.system.strip().splitlines()), "")
+    stage.narrator.tell(f"the model was told: {stage.prompt_received}")
+    stage.narrator.tell(f"the model was asked: {stage.options.message}")
+    stage.narrator.tell(f"the agent wrote: {stage.answer}")
+    if stage.answer.split() != request.plan.text.split():
+        raise DemoFailed(f"The model said something else: {request.plan.text}", file=str(stage.log))
+    return f"one durable message after {stage.previews} live previews"
+
+
+def edit_the_configuration(stage: Stage) -> str:
+    done = edit_config(stage.home, EDITED_PATH, lambda document: document.set(EDITED_PATH, EDITED_VALUE), label="demo")
+    stage.narrator.diff(done.diff)
+    changed = [line for line in done.diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    if [line[0] for line in changed] != ["-", "+"]:
+        raise DemoFailed(f"The edit changed {len(changed)} lines instead of one.", file=str(stage.home.config_file))
+    return f"{done.path}: {done.before} -> {done.after}; one line changed, its comment stayed"
+
+
+def stop_everything(stage: Stage) -> str:
+    pid, code = stage.gateway.pid, stage.gateway.stop()
+    stage.undo.close()
+    state = read_state(stage.home)
+    if stage.gateway.is_running or (state is not None and state.is_alive):
+        raise DemoFailed(f"The gateway (pid {pid}) still runs.")
+    told = "exit code 1, its usual answer to SIGTERM" if code == 1 else f"exit code {code}"
+    return f"the gateway ended ({told}), the servers are closed"
+
+
+def _end_at_once(gateway: GatewayProcess) -> None:
+    if gateway.is_running:
+        gateway.kill()
+
+
+def _paced(answer: str) -> str:
+    """Spread an answer over a few seconds, so that it can be watched; one with directives of its own is left alone."""
+    from canon_ops.sandbox.model.script import parse_directives
+
+    paced = f"[say {answer}] [slow {_SPREAD_S:g}]"
+    said = [directive.rest for directive in parse_directives(paced) if directive.name == "say"]
+    return paced if said == [answer] and not parse_directives(answer) else answer
+
+
+def _executable_of(pid: int) -> Path | None:
+    """The program of a process as its own command line names it; None where the system does not tell."""
+    try:
+        first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="surrogateescape")
+    except OSError:
+        return None
+    return Path(first) if first.startswith("/") else None
+
+
+STEPS: tuple[Step, ...] = (
+    Step("host", "Find the Hermes host", find_the_host),
+    Step("sandboxes", "Start Canon and a model on loopback", start_the_sandboxes),
+    Step("home", "Make a temporary Hermes home", make_a_home),
+    Step("install", "Install the plugin", install_the_plugin),
+    Step("setup", "Register an agent, approved by its owner", register_an_agent),
+    Step("doctor", "Ask the doctor", ask_the_doctor),
+    Step("gateway", "Start the real gateway", start_the_gateway),
+    Step("message", "Say something as a person", say_something),
+    Step("answer", "Watch the answer grow", watch_the_answer),
+    Step("edit", "Edit the configuration", edit_the_configuration),
+    Step("stop", "Stop everything", stop_everything),
+)

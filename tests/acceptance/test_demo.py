@@ -1,0 +1,107 @@
+"""``canon-ops demo`` against the real Hermes gateway: the whole product, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from canon_ops.cli.commands.demo import command
+from canon_ops.cli.schemas import document_schema
+from canon_ops.demo.steps import STEPS
+from tests.support.waiting import wait_until
+
+SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
+SCHEMA = document_schema(command.document_words, command.data)
+
+pytestmark = pytest.mark.host
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """An empty home, and a folder of its own for what is temporary."""
+    (tmp_path / "tmp").mkdir()
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path / "tmp"), "LANG": "C.UTF-8"}
+
+
+def left_behind(environ: dict[str, str]) -> list[str]:
+    return [path.name for path in Path(environ["TMPDIR"]).iterdir() if path.name.startswith("canon-ops-demo-")]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) -> None:
+    """Changed message, answer and prompt are seen at the other end; --keep keeps home and log; the gateway is gone."""
+    message, answer, prompt = "Which way is the sea?", "Down the hill, then left.", "You are a lighthouse keeper."
+
+    done = subprocess.run(
+        [SCRIPT, "demo", "--json", "--keep", "--message", message, "--answer", answer, "--prompt", prompt],
+        env=environ, text=True, capture_output=True, timeout=110,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA)
+    data = document["data"]
+    assert [(step["name"], step["ok"]) for step in data["steps"]] == [(step.name, True) for step in STEPS]
+    assert (data["message"], data["answer"], data["prompt"]) == (message, answer, prompt)
+    assert data["previews"] > 0
+    assert data["gateway"]["version"] == "0.19.0"
+    assert Path(data["gateway"]["executable"]).exists()
+    assert not is_alive(data["gateway"]["pid"])
+    assert "canon" in Path(data["log"]).read_text()
+    assert "edit_interval: 0.25         # seconds" in (Path(data["home"]) / "config.yaml").read_text()
+    assert f"the agent wrote: {answer}" in done.stderr
+
+
+def test_ctrl_c_leaves_nothing_running_and_nothing_behind(environ: dict[str, str]) -> None:
+    """Pressed while the gateway starts: exit 130, no process, no folder."""
+    child = subprocess.Popen(
+        [SCRIPT, "demo"], env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    gateways: list[int] = []
+
+    def gateway_runs() -> bool:
+        found = [
+            path
+            for name in left_behind(environ)
+            for path in (Path(environ["TMPDIR"]) / name).rglob("gateway_state.json")
+        ]
+        gateways.extend(json.loads(path.read_text())["pid"] for path in found if path.read_text().strip())
+        return bool(gateways) or child.poll() is not None
+
+    wait_until(gateway_runs, timeout_s=90)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+
+    assert (child.returncode, err) == (130, "Interrupted.\n")
+    assert gateways
+    assert not any(is_alive(pid) for pid in gateways)
+    assert left_behind(environ) == []
+
+
+def test_without_a_host_the_way_to_one_is_named(environ: dict[str, str], tmp_path: Path) -> None:
+    """Exit 3, a command to paste, and no folder left."""
+    done = subprocess.run(
+        [SCRIPT, "demo", "--python", str(tmp_path / "nowhere")],
+        env=environ, text=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+
+    assert done.returncode == 3
+    assert "python3 -m venv" in done.stderr
+    assert "hermes-agent==0.19.0" in done.stderr
+    assert left_behind(environ) == []
+    shutil.rmtree(environ["TMPDIR"])
