@@ -47,7 +47,7 @@ SEGMENTS = st.sampled_from([None, "s1", "s2", "s3"])
 TEXTS = st.sampled_from(["", " ", "hello", "hello world", "long"]).map(lambda text: text.replace("long", "x" * 30_000))
 
 EVENTS: st.SearchStrategy[TurnEvent] = st.one_of(
-    st.builds(Staged, TEXTS, st.booleans(), SEGMENTS),
+    st.builds(Staged, TEXTS, st.booleans(), SEGMENTS, after_tools=st.booleans()),
     st.builds(ToolStarted, st.sampled_from(["grep", "bash"]), st.sampled_from([None, "t1"]), delegated=st.booleans()),
     st.builds(ToolFinished, st.sampled_from(["grep", "bash"]), st.sampled_from([None, "t1", "t2"])),
     st.builds(SubagentStopped, st.just("coder")),

@@ -83,6 +83,8 @@ class Staged:
         finalized: the host will not edit this segment any more (``notify`` on a send, ``finalize`` on an edit).
         metadata: for the final message; merged over what earlier segments said.
         options: likewise, without ``messageId`` and ``replyAuthority``.
+        after_tools: the host marked the segment as the first speech after a round of tools (and the mark is removed).
+            Drafts lag behind tools, so this tells that what is staged already was said before them.
     """
 
     text: str
@@ -91,6 +93,7 @@ class Staged:
     reply_to: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    after_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ InterruptAsked        remember                    -                -            
 Silenced              drop what waits             -                -                   -              -
 SteeringAccepted      lift silence                -                -                   -              -
 PreviewEnded          state, next write           next, or go on   -                   -              clear again
-Due                   write if its time has come  -                -                   close in time  -
+Due                   write if its time has come; -               -                   close in time  -
+                      give a forgotten draft up
 Ended                 to FLUSHING or CLOSED       -                -                   -              -
 FinalSettled          -                           -                to LINGERING        -              -
 FinalDeferred         -                           -                warn                -              -
@@ -39,6 +40,8 @@ FinalRejected         -                           -                warn, to CLOS
 Invariants, each the end of a bug that the reference has:
 
 * DeliverFinal is emitted at most once in the life of a turn, and never after a silence that was not lifted.
+* Speech that arrives after the tool that followed it is still narration: the host marks the first segment after its
+  tools, and that segment begins the candidate anew.
 * The last text is written to the node before DeliverFinal; the node is deleted only after Canon has the final message,
   because a delete without one makes the server keep the narration as a message of its own.
 * A closing state is published at most once, by the end of the run and by nothing else: a refused approval or a question
@@ -53,13 +56,11 @@ Source: canon-adapter section 6, R8.6-R8.8; defects D2, D15, D38, D43, D57, D63,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from canon_hermes_plugin.streaming import preview as previews
-from canon_hermes_plugin.streaming.preview import Frame, Preview, PreviewStep
+from canon_hermes_plugin.streaming.preview import Frame, PreviewStep
 from canon_hermes_plugin.turn.effects import (
     ClearNode,
     DeliverFinal,
@@ -94,122 +95,15 @@ from canon_hermes_plugin.turn.events import (
     ToolStarted,
     TurnEvent,
 )
+from canon_hermes_plugin.turn.state import Candidate, Phase, Step, Turn
 from canon_ops.wire.activity import Activity, BlockKind
-from canon_ops.wire.ids import ConversationId, TurnId
 from canon_ops.wire.requests import TurnPhase
 from canon_ops.wire.trail import BlockObject, final_trail, live_blocks
 
 __all__ = ["Candidate", "Phase", "Step", "Turn", "on_event", "open_turn"]
 
+FORGOTTEN_MS: Final = 300_000  # ours: a draft outside of any run that nobody touches for so long has no end (D53)
 LINGER_MS: Final = 750  # the server looks for the final message before it salvages a deleted node, Canon wire 4.8
-
-
-class Phase(StrEnum):
-    """How far a turn has come. Source: the table above."""
-
-    OPEN = "open"  # the host's run goes on
-    FLUSHING = "flushing"  # the run is over; the node is being brought up to date, or a last write awaited
-    DELIVERING = "delivering"  # the outbox has the final message
-    LINGERING = "lingering"  # Canon has it; the node stays for a moment
-    CLOSED = "closed"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What would be the final message if the run ended now.
-
-    Attributes:
-        parts: (part id, text) in the order in which the host began them; the message joins them with newlines.
-        finalized: the host has finished the last part.
-    """
-
-    parts: tuple[tuple[str, str], ...] = ()
-    finalized: bool = False
-    reply_to: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """The whole message."""
-        return "\n".join(text for _, text in self.parts)
-
-    @property
-    def is_deliverable(self) -> bool:
-        """Finished, and not blank."""
-        return self.finalized and bool(self.text.strip())
-
-    def has_part(self, part_id: str) -> bool:
-        """Whether this segment is part of the candidate."""
-        return any(part_id == known for known, _ in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One run of the agent for one message.
-
-    Attributes:
-        opening: what was decided when it opened.
-        state: the last state published; None when none was.
-        doing: the state that the next node write will be followed by.
-        waiting: how many questions and approvals are waiting for a human.
-        silenced: ``no_reply`` holds.
-        interrupted: this adapter interrupted the run.
-        wake_ms: the earliest timer asked for that has not come.
-        linger_ms: when the node may be deleted; only in LINGERING.
-        ended: how the run ended; None while it is open.
-    """
-
-    opening: Opening
-    opened_ms: int
-    activity: Activity
-    phase: Phase = Phase.OPEN
-    candidate: Candidate | None = None
-    preview: Preview = field(default_factory=Preview)
-    state: TurnPhase | None = None
-    doing: TurnPhase = TurnPhase.STREAMING
-    waiting: int = 0
-    silenced: bool = False
-    interrupted: bool = False
-    wake_ms: int | None = None
-    linger_ms: int = 0
-    ended: Ended | None = None
-
-    @property
-    def id(self) -> TurnId:
-        return self.opening.turn_id
-
-    @property
-    def conversation_id(self) -> ConversationId:
-        return self.opening.conversation_id
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the host's calls still belong to this turn."""
-        return self.phase is Phase.OPEN
-
-    @property
-    def is_lifecycle(self) -> bool:
-        """Whether a run of the agent stands behind it; the other kinds end with their finalised text."""
-        return self.opening.kind is Kind.LIFECYCLE
-
-    @property
-    def is_narrated(self) -> bool:
-        """Whether people see drafts and tools of it while it runs."""
-        return not (self.opening.quiet or self.silenced or self.opening.kind is Kind.OWN)
-
-    @property
-    def is_done(self) -> bool:
-        """Closed, and nothing in flight: it may be forgotten."""
-        return self.phase is Phase.CLOSED and not self.preview.in_flight
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The turn after an event, and the effects in the order in which the shell must carry them out."""
-
-    turn: Turn
-    effects: tuple[Effect, ...] = ()
 
 
 def open_turn(opening: Opening, *, now_ms: int) -> Step:
@@ -232,7 +126,7 @@ def on_event(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
     """Apply one event.
 
     Args:
-        now_ms: milliseconds since the epoch, never earlier than in the call before.
+        now_ms: milliseconds since the epoch; a clock that is set back delays nothing for long.
 
     Returns:
         The same turn and no effects when the event has no meaning in its phase: the host, a timer and the network may
@@ -288,8 +182,7 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             turn, written = _carry(told, previews.due(told.preview, now_ms=now_ms))
             return Step(turn, (*published, *written))
         case Due():
-            awake = replace(turn, wake_ms=None)
-            return Step(*_carry(awake, previews.due(awake.preview, now_ms=now_ms)))
+            return _due(turn, now_ms=now_ms)
         case InputAsked():
             return Step(*_publish(replace(turn, waiting=turn.waiting + 1), TurnPhase.WAITING_INPUT))
         case InputClosed():
@@ -308,18 +201,29 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
 def _while_delivering(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
     match event:
         case FinalSettled():
-            if not turn.is_lifecycle and turn.state is None:
-                return _close(turn, Evidence.FINAL, clear=False)  # it never showed anything
+            if not turn.may_hold_node:
+                return _close(turn, Evidence.FINAL, clear=False)
             lingering = replace(turn, phase=Phase.LINGERING, linger_ms=now_ms + LINGER_MS)
             return Step(lingering, (WakeAt(turn.id, lingering.linger_ms),))
         case FinalDeferred():
             return Step(turn, (Warn(turn.id, "final_deferred", f"The answer is not on Canon yet: {event.reason}"),))
         case FinalRejected():
             failed = replace(turn, ended=replace(_ending(turn), outcome=Outcome.FAILURE))
-            closed = _close(failed, Evidence.NONE, clear=True)
+            closed = _close(failed, Evidence.NONE, clear=turn.may_hold_node)
             sentence = f"Canon refused the answer for good: {event.reason}"
             return Step(closed.turn, (Warn(turn.id, "final_rejected", sentence), *closed.effects))
     return Step(turn)
+
+
+def _due(turn: Turn, *, now_ms: int) -> Step:
+    """Write what has waited long enough; a draft without a run that was forgotten ends here."""
+    turn, written = _carry(replace(turn, wake_ms=None), previews.due(turn.preview, now_ms=now_ms))
+    if turn.is_lifecycle or now_ms < turn.watch_ms:
+        return Step(turn, written)
+    if now_ms - turn.touched_ms >= FORGOTTEN_MS:
+        return _end(turn, Ended(Outcome.CANCELLED), now_ms=now_ms)
+    watched = replace(turn, watch_ms=turn.touched_ms + FORGOTTEN_MS)
+    return Step(watched, (*written, WakeAt(turn.id, watched.watch_ms)))
 
 
 def _linger(turn: Turn, *, now_ms: int) -> Step:
@@ -335,39 +239,35 @@ def _linger(turn: Turn, *, now_ms: int) -> Step:
 def _stage(turn: Turn, event: Staged, *, now_ms: int) -> Step:
     segment = event.stream_message_id
     candidate = turn.candidate or Candidate()
+    if event.after_tools and turn.tools_awaited:
+        if segment is not None and not candidate.has_part(segment):
+            candidate = Candidate()  # what is in it was said before the tools, and only came late
+        turn = replace(turn, tools_awaited=False)
     is_sealed = segment is not None and turn.activity.has_segment(segment) and not candidate.has_part(segment)
     activity = turn.activity.speech(event.text, stream_message_id=segment, finalized=event.finalized)
     turn = replace(turn, activity=activity)
     if is_sealed:
         return Step(turn)  # a late edit of what a tool has sealed: the block is corrected, the answer is not touched
-    turn = replace(turn, candidate=_merged(candidate, event, turn.id))
+    turn = replace(turn, candidate=candidate.with_segment(event, turn.id))
     if event.finalized and not turn.is_lifecycle:
         return _end(turn, Ended(Outcome.SUCCESS), now_ms=now_ms)
-    return _show(turn, Frame(_text_of(turn), _shown_blocks(turn)), TurnPhase.STREAMING, now_ms=now_ms)
-
-
-def _merged(candidate: Candidate, event: Staged, turn_id: TurnId) -> Candidate:
-    """The candidate with this segment's text in it. Source: R6.31."""
-    last = candidate.parts[-1][0] if candidate.parts else turn_id
-    part_id = event.stream_message_id or last
-    if candidate.has_part(part_id):
-        parts = tuple((known, event.text if known == part_id else text) for known, text in candidate.parts)
-    else:
-        parts = (*candidate.parts, (part_id, event.text))
-    return Candidate(
-        parts=parts,
-        finalized=event.finalized if parts[-1][0] == part_id else candidate.finalized,
-        reply_to=candidate.reply_to or event.reply_to,
-        metadata={**candidate.metadata, **event.metadata},
-        options={**candidate.options, **event.options},
-    )
+    shown = _show(turn, Frame(_text_of(turn), _shown_blocks(turn)), TurnPhase.STREAMING, now_ms=now_ms)
+    if turn.is_lifecycle:
+        return shown
+    touched = replace(shown.turn, touched_ms=now_ms)
+    if touched.watch_ms:
+        return Step(touched, shown.effects)
+    watched = replace(touched, watch_ms=now_ms + FORGOTTEN_MS)
+    return Step(watched, (*shown.effects, WakeAt(turn.id, watched.watch_ms)))
 
 
 def _tool_started(turn: Turn, event: ToolStarted, *, now_ms: int) -> Step:
     activity = turn.activity if event.delegated else turn.activity.seal_speech()
     activity = activity.tool_started(event.name, call_id=event.call_id, args=event.args)
-    candidate = turn.candidate if event.delegated else None
-    return _show_activity(replace(turn, activity=activity, candidate=candidate), now_ms=now_ms)
+    turn = replace(turn, activity=activity)
+    if not event.delegated:
+        turn = replace(turn, candidate=None, tools_awaited=True)
+    return _show_activity(turn, now_ms=now_ms)
 
 
 # --- showing ---
@@ -440,7 +340,7 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     if outcome is Outcome.SUCCESS or turn.silenced:
         step = _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
     else:
-        step = _close(turn, Evidence.NONE, clear=True)
+        step = _close(turn, Evidence.NONE, clear=turn.may_hold_node)
     return Step(step.turn, (*told, *step.effects))
 
 
@@ -459,7 +359,7 @@ def _flush(turn: Turn, *, now_ms: int) -> Step:
         return Step(closed.turn, (RetireNode(turn.id, turn.conversation_id), *closed.effects))
     if candidate is not None and delivers:
         return Step(replace(turn, phase=Phase.DELIVERING), (DeliverFinal(_final(turn, candidate)),))
-    closed = _close(turn, Evidence.NONE, clear=True)
+    closed = _close(turn, Evidence.NONE, clear=turn.may_hold_node)
     return Step(closed.turn, (*_unfinished(turn), *closed.effects))
 
 

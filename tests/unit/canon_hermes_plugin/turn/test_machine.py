@@ -40,7 +40,7 @@ from canon_hermes_plugin.turn.events import (
     ToolStarted,
     TurnEvent,
 )
-from canon_hermes_plugin.turn.machine import LINGER_MS, Phase, Step, Turn, on_event, open_turn
+from canon_hermes_plugin.turn.machine import FORGOTTEN_MS, LINGER_MS, Phase, Step, Turn, on_event, open_turn
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
 from canon_ops.wire.requests import TurnPhase
 
@@ -314,16 +314,18 @@ def test_a_loose_draft_is_cleared_after_its_final() -> None:
 
 def test_an_own_message_shows_nothing() -> None:
     """D5: a reply beside a running turn leaves the node and the state alone."""
-    turn = open_turn(opening(kind=Kind.OWN, session=None, quiet=True), now_ms=NOW).turn
+    turn = open_turn(opening(kind=Kind.OWN, session=None), now_ms=NOW).turn
     effects: list[Effect] = []
     for event in (DRAFT, FINAL, FinalSettled()):
         step = on_event(turn, event, now_ms=NOW)
         turn = step.turn
         effects.extend(step.effects)
 
-    assert [type(effect) for effect in effects] == [DeliverFinal, TurnClosed]
-    assert isinstance(effects[0], DeliverFinal)
-    assert effects[0].final.names_turn is False
+    watch, deliver, closed = effects
+    assert isinstance(watch, WakeAt)
+    assert isinstance(deliver, DeliverFinal)
+    assert isinstance(closed, TurnClosed)
+    assert deliver.final.names_turn is False
 
 
 def test_a_timer_is_asked_for_once() -> None:
@@ -340,3 +342,53 @@ def test_a_timer_is_asked_for_once() -> None:
     (write,) = woken.effects
     assert isinstance(write, WritePreview)
     assert write.text == "x" * 60_002
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"), [(Kind.LOOSE, [ClearNode, PublishState, TurnClosed]), (Kind.OWN, [TurnClosed])]
+)
+def test_a_forgotten_draft_comes_to_an_end(kind: Kind, ends: list[type[Effect]]) -> None:
+    """D53: a draft without a run that nobody touches for five minutes does not keep the chat busy for ever."""
+    first = on_event(a_turn(kind=kind, session=None), DRAFT, now_ms=NOW)
+    assert first.effects[-1] == WakeAt(TURN, NOW + FORGOTTEN_MS)
+    shown = on_event(first.turn, PreviewEnded(True), now_ms=NOW).turn
+    touched = on_event(shown, Staged("answer, more", False), now_ms=NOW + 1_000).turn
+    touched = on_event(touched, PreviewEnded(True), now_ms=NOW + 1_000).turn
+
+    looked = on_event(touched, Due(), now_ms=NOW + FORGOTTEN_MS)
+    ended = on_event(looked.turn, Due(), now_ms=NOW + FORGOTTEN_MS + 1_000)
+
+    assert looked.effects == (WakeAt(TURN, NOW + FORGOTTEN_MS + 1_000),)
+    assert [type(effect) for effect in ended.effects] == ends
+
+
+def test_speech_that_comes_after_its_tool_is_narration() -> None:
+    """The host's drafts lag behind its tools; the marked segment after them is the answer, alone."""
+    turn = a_turn(
+        ToolStarted("grep", "t1"),
+        Staged("I will look.", True, "s1"),
+        Staged("The answer.", True, "s2", after_tools=True),
+        Staged("I will look!", True, "s1"),
+    )
+
+    assert turn.candidate is not None
+    assert turn.candidate.text == "The answer."
+
+
+@pytest.mark.parametrize("tools", [[], [ToolStarted("grep", "t1"), Staged("After.", True, "s0", after_tools=True)]])
+def test_a_mark_without_a_new_tool_drops_nothing(tools: list[TurnEvent]) -> None:
+    """A later segment may begin with a blank line that the model wrote: what stands before it is part of the answer."""
+    turn = a_turn(*tools, Staged("one", True, "s1"), Staged("two", True, "s2", after_tools=True))
+
+    assert turn.candidate is not None
+    assert turn.candidate.text.endswith("one\ntwo")
+
+
+def test_a_childs_tool_makes_no_mark_meaningful() -> None:
+    """D63: only the run's own tools divide its speech."""
+    turn = a_turn(
+        Staged("one", True, "s1"), ToolStarted("grep", delegated=True), Staged("two", True, "s2", after_tools=True)
+    )
+
+    assert turn.candidate is not None
+    assert turn.candidate.text == "one\ntwo"
