@@ -6,18 +6,19 @@ Source: Canon wire 8.4.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from canon_ops.sandbox.records import Json
 
 __all__ = ["normalised"]
 
-CATEGORIES: Final = frozenset({"plan", "turn", "session", "runtime", "details", "skill", "custom"})
-PLACEMENTS: Final = frozenset({"composer_slash", "command_palette", "session_strip"})
-AVAILABILITY: Final = frozenset({"idle", "busy", "busy_with_queue", "waiting_input", "always"})
-DISPATCH: Final = frozenset({"text_passthrough", "signal", "control", "primitive", "compose", "open_details"})
-ARGUMENTS: Final = frozenset({"string", "enum", "boolean"})
-STREAMING: Final = frozenset({"none", "status", "snapshot", "block", "delta"})
+CATEGORIES: Final = ("plan", "turn", "session", "runtime", "details", "skill", "custom")
+PLACEMENTS: Final = ("composer_slash", "command_palette", "session_strip")
+AVAILABILITY: Final = ("idle", "busy", "busy_with_queue", "waiting_input", "always")
+DISPATCH: Final = ("text_passthrough", "signal", "control", "primitive", "compose", "open_details")
+ARGUMENTS: Final = ("string", "enum", "boolean")
+STREAMING: Final = ("none", "status", "snapshot", "block", "delta")
 COMMANDS, ALIASES, ARGS, ID, LABEL, DESCRIPTION = 256, 8, 12, 128, 160, 1024
 _ALIAS = re.compile(r"[A-Za-z0-9:_-]+")
 
@@ -77,7 +78,7 @@ def _text(value: Any, limit: int) -> bool:
     return isinstance(value, str) and 1 <= len(value) <= limit
 
 
-def _words(value: Any, known: frozenset[str]) -> list[str] | None:
+def _words(value: Any, known: Sequence[str]) -> list[str] | None:
     """The list when it holds only known words, and at least one."""
     return value if isinstance(value, list) and value and all(word in known for word in value) else None
 

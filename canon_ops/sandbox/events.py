@@ -7,6 +7,7 @@ reader costs nothing and a reader that is too slow is told so (:class:`Expired`)
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -105,7 +106,7 @@ class EventLog:
         What stands behind a dash is a name that a fault gave to the same position.
         """
         digits = event_id.removeprefix(self._prefix).partition("-")[0]
-        if not event_id.startswith(self._prefix) or not digits.isdecimal():
+        if not event_id.startswith(self._prefix) or not re.fullmatch(rf"[0-9]{{{DIGITS}}}", digits):
             return Expired(self.last_event_id)
         position = int(digits)
         if not self._count - len(self._held) <= position <= self._count:

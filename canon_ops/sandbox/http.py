@@ -66,7 +66,10 @@ def _parsed(raw: bytes) -> Any:
     if not raw:
         return None
     try:
-        return json.loads(raw)
+        value = json.loads(raw)
+        if b"\\ud" in raw.lower():
+            compact(value).encode()  # half a surrogate pair is no text: such a body counts as no JSON
+        return value
     except ValueError:
         return raw.decode("utf-8", "replace")
 

@@ -13,18 +13,16 @@ from canon_ops.sandbox.state import World
 
 __all__ = ["RECEIPT_TYPES", "UNSET", "dispatch_verdict", "notifies", "post"]
 
-RECEIPT_TYPES: Final = frozenset(
-    {
-        "approval_reply",
-        "approval_outcome",
-        "runtime_input_reply",
-        "runtime_input_outcome",
-        "runtime_card_reply",
-        "runtime_card_outcome",
-        "plan_approval_reply",
-    }
+RECEIPT_TYPES: Final = (
+    "approval_reply",
+    "approval_outcome",
+    "runtime_input_reply",
+    "runtime_input_outcome",
+    "runtime_card_reply",
+    "runtime_card_outcome",
+    "plan_approval_reply",
 )
-"""``metadata.type`` values that only the server writes. Source: Canon wire 7.4."""
+"""``metadata.type`` values that only the server writes; a tuple, as what a client sends may have no hash. Wire 7.4."""
 
 UNSET: Final = object()
 """Stands for "decide by the rule" where None means "leave it out"."""

@@ -18,7 +18,7 @@ def discover(world: World, call: Call) -> Reply:
     query, limit = call.query.get("query", ""), call.query.get("limit", str(PAGE))
     if len(query) > QUERY:
         return refusal(400, f"query is longer than {QUERY} characters")
-    if not limit.isdecimal() or not 1 <= int(limit) <= LARGEST_PAGE:
+    if not re.fullmatch("[0-9]+", limit) or not 1 <= int(limit) <= LARGEST_PAGE:
         return refusal(400, f"limit must be 1 to {LARGEST_PAGE}")
     others = [agent for agent in world.agents.values() if agent.listed and agent is not call.caller]
     matching = [agent for agent in others if _matches(query, f"{agent.name} {agent.description}")]
@@ -26,7 +26,7 @@ def discover(world: World, call: Call) -> Reply:
     start = 0
     if "cursor" in call.query:
         mark, _, offset = call.query["cursor"].partition(".")
-        if mark != _mark(world, query) or not offset.isdecimal():
+        if mark != _mark(world, query) or not re.fullmatch("[0-9]+", offset):
             return refusal(400, "the cursor belongs to another query")
         start = int(offset)
     page = matching[start : start + int(limit)]
@@ -40,7 +40,8 @@ def _mark(world: World, query: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKD", text).lower())
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
+    return re.findall(r"[^\W_]+", plain.lower())
 
 
 def _matches(query: str, text: str) -> bool:

@@ -32,7 +32,7 @@ CAP_CLAMP, CAP_REJECT = "approval-cap-clamp", "approval-cap-reject"
 
 _LONG_ID = re.compile(r"[A-Za-z0-9_.:-]{1,160}")
 _CARD_ID = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
-_INPUT_KINDS = frozenset({"clarify", "sudo", "secret"})
+_INPUT_KINDS = ("clarify", "sudo", "secret")
 _NATIVE_KEYS = frozenset(
     [
         "runtime",
@@ -64,9 +64,9 @@ def create(world: World, call: Call) -> Reply:
     if isinstance(room, Reply):
         return room
     kind = call.body.get("interactionKind")
-    if kind not in ID_KEYS:
+    if not isinstance(kind, str) or kind not in ID_KEYS:
         return refusal(400, f"unknown interactionKind: {kind!r}")
-    request_id = _request_id(world, kind, call.body)
+    request_id = _request_id(kind, call.body)
     fault = _fault_of(world, kind, request_id, call.body)
     if fault is not None:
         return refusal(400, fault, "INVALID_RUNTIME_REQUEST")
@@ -78,21 +78,23 @@ def create(world: World, call: Call) -> Reply:
     responder = _responder(world, call, room)
     if isinstance(responder, Reply):
         return responder
+    request_id = request_id if request_id is not None else world.mint("card")
     return _store(world, call, room, kind=kind, request_id=request_id, expires_at_ms=expiry, responder_id=responder)
 
 
-def _request_id(world: World, kind: str, body: Json) -> Any:
-    """The id that the client chose; a card may name it in its document, or leave it to the server."""
+def _request_id(kind: str, body: Json) -> Any:
+    """The id that the client chose; a card may name it in its document, or leave it to the server (None)."""
     given = body.get(ID_KEYS[kind])
     if kind == "card" and given is None and isinstance(body.get("card"), dict):
-        given = body["card"].get("cardId") or world.mint("card")
+        given = body["card"].get("cardId")
     return given
 
 
 def _fault_of(world: World, kind: str, request_id: Any, body: Json) -> str | None:
     """The first thing that is wrong with a request, by itself."""
     pattern = _CARD_ID if kind == "card" else _LONG_ID
-    if not isinstance(request_id, str) or not pattern.fullmatch(request_id):
+    left_to_us = kind == "card" and request_id is None
+    if not left_to_us and not (isinstance(request_id, str) and pattern.fullmatch(request_id)):
         return f"{ID_KEYS[kind]} is missing or has the wrong shape"
     if not isinstance(body.get("expiresAt"), int) or isinstance(body.get("expiresAt"), bool):
         return "expiresAt must be an integer"
@@ -142,7 +144,7 @@ def _responder(world: World, call: Call, room: Conversation) -> str | Reply:
 def _is_owner_only(body: Json) -> bool:
     questions = body.get("questions") or []
     secret = any(isinstance(item, dict) and item.get("isSecret") for item in questions)
-    return body.get("kind") in {"secret", "sudo"} or body.get("sensitive") is True or secret
+    return body.get("kind") in ("secret", "sudo") or body.get("sensitive") is True or secret
 
 
 def _store(
@@ -214,7 +216,7 @@ def _cut(row: Any, limits: dict[str, int]) -> Any:
 def consume(world: World, call: Call) -> Reply:
     """``POST /runtime-interaction/consume``: the answer once, an approval's decision again for 72 hours."""
     kind = call.body.get("interactionKind")
-    if kind not in ID_KEYS:
+    if not isinstance(kind, str) or kind not in ID_KEYS:
         return refusal(400, f"unknown interactionKind: {kind!r}")
     request_id = str(call.body.get(ID_KEYS[kind]))
     found = world.interactions.get((kind, request_id))

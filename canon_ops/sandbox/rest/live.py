@@ -17,7 +17,7 @@ __all__ = ["consume_signal", "runtime_status", "runtime_turn", "streaming", "typ
 
 TYPING_LAPSE_MS = 6_000  # chosen: three missed refreshes of about two seconds, Canon wire 8.2
 LIVE_BLOCKS = 30
-TURN_STATES = frozenset({"thinking", "streaming", "tool", "waiting_input", "completed", "interrupted", "idle"})
+TURN_STATES = ("thinking", "streaming", "tool", "waiting_input", "completed", "interrupted", "idle")
 
 
 def typing(world: World, call: Call) -> Reply:
@@ -26,7 +26,7 @@ def typing(world: World, call: Call) -> Reply:
     if isinstance(room, Reply):
         return room
     on, kind = call.body.get("typing"), call.body.get("status", "typing")
-    if not isinstance(on, bool) or kind not in {"typing", "thinking"}:
+    if not isinstance(on, bool) or kind not in ("typing", "thinking"):
         return refusal(400, "typing must be a boolean and status one of typing, thinking")
     key = (room.conversation_id, call.caller.agent_id)
     if on:
@@ -43,15 +43,14 @@ def streaming(world: World, call: Call) -> Reply:
     room = world.room_for(call, call.body.get("conversationId"))
     if isinstance(room, Reply):
         return room
-    key = (room.conversation_id, call.caller.agent_id)
-    writes = world.node_writes.setdefault(key, deque(maxlen=NODE_WRITES_REMEMBERED))
-    if call.body.get("streaming") is False:
-        writes.append({**call.body, "at": call.now_ms})
-        node = world.nodes.pop(key, None)
-        return Reply(200, {"salvage": _salvage(world, call, room, node)})
-    body = call.body
-    if not isinstance(body.get("status"), str):
+    body, key = call.body, (room.conversation_id, call.caller.agent_id)
+    deleting = body.get("streaming") is False
+    if not deleting and not isinstance(body.get("status"), str):
         return refusal(400, "status must be a string")
+    writes = world.node_writes.setdefault(key, deque(maxlen=NODE_WRITES_REMEMBERED))
+    writes.append({**body, "at": call.now_ms})
+    if deleting:
+        return Reply(200, {"salvage": _salvage(world, call, room, world.nodes.pop(key, None))})
     node = world.nodes.setdefault(key, Node())
     node.status, node.updated_at_ms = body["status"], call.now_ms
     if isinstance(body.get("text"), str):
@@ -62,7 +61,6 @@ def streaming(world: World, call: Call) -> Reply:
         node.message_id = body["messageId"]
     if isinstance(body.get("blocks"), list):
         node.blocks = body["blocks"][:LIVE_BLOCKS]
-    writes.append({**body, "at": call.now_ms})
     return Reply(200, {})
 
 

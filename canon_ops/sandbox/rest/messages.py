@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from datetime import datetime
+from types import UnionType
 
 from canon_ops.sandbox.events import compact
 from canon_ops.sandbox.posting import RECEIPT_TYPES, post
@@ -13,13 +14,14 @@ from canon_ops.sandbox.records import Conversation, Json, Message
 from canon_ops.sandbox.rest import limits
 from canon_ops.sandbox.state import Call, Reply, Sent, World, refusal
 
-__all__ = ["accept", "disposition", "fingerprint", "is_client_id", "mark_read", "send"]
+__all__ = ["accept", "disposition", "fingerprint", "is_client_id", "mark_read", "send", "shape_fault"]
 
 TEXT_BYTES = 4096
 METADATA_UNITS = 4096
 ATTACHMENTS = 10
-DISPOSITIONS = frozenset({"queued", "accepted_now", "interleaved", "trigger_suppressed", "rejected", "cancelled"})
+DISPOSITIONS = ("queued", "accepted_now", "interleaved", "trigger_suppressed", "rejected", "cancelled")
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,160}")
+_TYPES: dict[str, type | UnionType] = {"contentType": str, "mentions": list, "replyTo": str | None}
 _KEPT_KEYS = ("contactCard", "replyToPosition", "forwarded", "forwardedFrom")
 
 
@@ -50,7 +52,7 @@ def accept(world: World, call: Call, room: Conversation, body: Json) -> Message 
 
     ``body`` has the keys of a send; the verb wire builds the same from its envelope and value.
     """
-    fault = _shape(world, body)
+    fault = shape_fault(world, body)
     if fault is not None:
         return fault
     agent, message_id, mark = call.caller, body.get("messageId"), fingerprint(body)
@@ -84,7 +86,7 @@ def accept(world: World, call: Call, room: Conversation, body: Json) -> Message 
     return message
 
 
-def _shape(world: World, body: Json) -> Reply | None:
+def shape_fault(world: World, body: Json) -> Reply | None:
     """The first thing that is wrong with a send, by itself."""
     text, metadata = body.get("text"), body.get("metadata", {})
     attachments = body.get("attachments", [])
@@ -100,6 +102,9 @@ def _shape(world: World, body: Json) -> Reply | None:
         return refusal(400, "receipts are written by the server", "RESERVED_MESSAGE_TYPE")
     if "messageId" in body and not is_client_id(body["messageId"]):
         return refusal(400, "messageId has the wrong shape", "INVALID_MESSAGE_ID")
+    for key, kind in _TYPES.items():
+        if key in body and not isinstance(body[key], kind):
+            return refusal(400, f"{key} has the wrong type")
     if not isinstance(attachments, list) or len(attachments) > ATTACHMENTS:
         return refusal(400, f"attachments must be a list of at most {ATTACHMENTS}")
     if not all(isinstance(item, dict) and _is_ours(world, item.get("url")) for item in attachments):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from canon_ops.sandbox.posting import post
 from canon_ops.sandbox.records import Agent, Conversation, Human, Json, Message
-from canon_ops.sandbox.rest.messages import accept
+from canon_ops.sandbox.rest.messages import accept, shape_fault
 from canon_ops.sandbox.rest.reaching import admission, id_of, principal_of
 from canon_ops.sandbox.state import Call, Reply, World, refusal
 
@@ -19,54 +19,66 @@ REASON = 500
 def send_to(world: World, call: Call, envelope: Json, value: Json) -> Json | Reply:
     if ("conversationId" in envelope) == ("targetUserId" in envelope):
         return refusal(400, "send_to needs either conversationId or targetUserId", "INVALID_VERB_FRAME")
+    body = _message_of(envelope, value)
+    if isinstance(body, Reply):
+        return body
     if "conversationId" in envelope:
         room = world.room_for(call, envelope["conversationId"])
-        return room if isinstance(room, Reply) else _messaged(world, call, room, envelope, value, {})
+        return room if isinstance(room, Reply) else _messaged(world, call, room, body, {})
     target = principal_of(world, envelope["targetUserId"])
     if target is None:
         return {"status": "unavailable", "reason": "not_found"}
-    answer = admission(world, call, target, None, target.inbound_policy)
-    if answer is not None:
-        return answer
-    return _send_to_person(world, call, envelope, value, envelope["targetUserId"])
+    standing_between = admission(world, call, target, None, target.inbound_policy)
+    return standing_between or _send_to_principal(world, call, envelope, body)
 
 
-def _send_to_person(world: World, call: Call, envelope: Json, value: Json, target_id: str) -> Json | Reply:
-    """Pick or open the direct conversation that the selection asks for, and send."""
-    selection = envelope.get("sessionSelection", {"mode": "continue_or_create"})
-    agent_id = call.caller.agent_id
-    room: Conversation | None
-    if selection["mode"] == "specific":
-        found = world.room_for(call, selection["conversationId"])
-        if isinstance(found, Reply):
-            return found
-        room = found
-    else:
-        room = None if selection["mode"] == "new" else world.direct_conversation(agent_id, target_id)
-    if room is None and selection["mode"] == "continue_latest":
-        return {"status": "unavailable", "reason": "no_session"}
-    key = envelope.get("idempotencyKey")
-    repeated = world.sent.get((agent_id, key)) if key is not None else None
-    if repeated is not None:
-        room = world.conversations[repeated.conversation_id]
-    created = room is None
-    if room is None:
-        room = world.add_conversation([agent_id, target_id], kind="direct", now_ms=call.now_ms)
-    return _messaged(world, call, room, envelope, value, {"created": created, "reused": not created})
-
-
-def _messaged(world: World, call: Call, room: Conversation, envelope: Json, value: Json, more: Json) -> Json | Reply:
-    """Build the message from envelope and value, as the contract does, and take it in."""
-    options = value.get("messageOptions", {})
-    if not isinstance(options, dict):
-        return refusal(400, "messageOptions must be an object", "INVALID_VERB_FRAME")
-    metadata = {**options.get("metadata", {}), **envelope.get("turn", {})}
-    body: Json = {"conversationId": room.conversation_id, "text": value.get("text", ""), "metadata": metadata}
+def _message_of(envelope: Json, value: Json) -> Json | Reply:
+    """The body of a send, built from envelope and value as the contract does. Source: Canon wire 5.2."""
+    options, turn = value.get("messageOptions", {}), envelope.get("turn", {})
+    metadata = options.get("metadata", {}) if isinstance(options, dict) else None
+    if not isinstance(turn, dict) or not isinstance(metadata, dict):
+        return refusal(400, "turn, messageOptions and its metadata must be objects", "INVALID_VERB_FRAME")
+    body: Json = {
+        "text": value.get("text", ""),
+        "metadata": {**metadata, **turn},
+    }
     body.update({key: options[key] for key in ("contentType", "attachments") if key in options})
     body.update({key: envelope[key] for key in ("replyTo", "replyToPosition", "mentions") if key in envelope})
     if "idempotencyKey" in envelope:
         body["messageId"] = envelope["idempotencyKey"]
-    message = accept(world, call, room, body)
+    return body
+
+
+def _send_to_principal(world: World, call: Call, envelope: Json, body: Json) -> Json | Reply:
+    """Pick or open the direct conversation that the selection asks for, and send."""
+    fault = shape_fault(world, body)
+    if fault is not None:
+        return fault  # before a room is made for it
+    room = _selected(world, call, envelope)
+    if isinstance(room, Reply):
+        return room
+    if room is not None:
+        return _messaged(world, call, room, body, {"created": False, "reused": True})
+    if envelope.get("sessionSelection", {}).get("mode") == "continue_latest":
+        return {"status": "unavailable", "reason": "no_session"}
+    members = [call.caller.agent_id, envelope["targetUserId"]]
+    room = world.add_conversation(members, kind="direct", now_ms=call.now_ms)
+    return _messaged(world, call, room, body, {"created": True, "reused": False})
+
+
+def _selected(world: World, call: Call, envelope: Json) -> Conversation | Reply | None:
+    """The conversation to go on in; None when there is none or a new one is wanted. A repeated key stays."""
+    agent_id, selection = call.caller.agent_id, envelope.get("sessionSelection", {"mode": "continue_or_create"})
+    repeated = world.sent.get((agent_id, envelope.get("idempotencyKey", "")))
+    if repeated is not None:
+        return world.conversations[repeated.conversation_id]
+    if selection["mode"] == "specific":
+        return world.room_for(call, selection["conversationId"])
+    return None if selection["mode"] == "new" else world.direct_conversation(agent_id, envelope["targetUserId"])
+
+
+def _messaged(world: World, call: Call, room: Conversation, body: Json, more: Json) -> Json | Reply:
+    message = accept(world, call, room, {"conversationId": room.conversation_id, **body})
     if isinstance(message, Reply):
         return message
     return {"status": "messaged", "conversationId": room.conversation_id, "messageId": message.message_id, **more}

@@ -22,7 +22,7 @@ __all__ = ["VERBS", "invoke"]
 WIRE: Final = "canon.verb-wire.v1"
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,160}")
 _PATTERNED = ("conversationId", "sourceConversationId")
-_SELECTIONS = frozenset({"new", "continue_latest", "continue_or_create", "specific"})
+_SELECTIONS = ("new", "continue_latest", "continue_or_create", "specific")
 
 
 def _never(envelope: Json) -> bool:
@@ -84,7 +84,7 @@ def _envelope_fault(verb: Verb, envelope: Json) -> str | None:
     if unknown := sorted(set(envelope) - verb.required - verb.optional):
         return f"the envelope has unknown keys: {', '.join(unknown)}"
     for key in _PATTERNED:
-        if key in envelope and not (isinstance(envelope[key], str) and _ID.fullmatch(envelope[key])):
+        if key in envelope and not _is_id(envelope[key]):
             return f"{key} has the wrong shape"
     for key in ("targetUserId", "contactUserId", "canonContactId", "messageId"):
         if key in envelope and not (isinstance(envelope[key], str) and envelope[key]):
@@ -94,10 +94,14 @@ def _envelope_fault(verb: Verb, envelope: Json) -> str | None:
     return _selection_fault(envelope.get("sessionSelection", {"mode": "continue_or_create"}))
 
 
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
 def _selection_fault(selection: Any) -> str | None:
     if not isinstance(selection, dict) or selection.get("mode") not in _SELECTIONS:
         return "sessionSelection has no known mode"
-    if selection["mode"] == "specific" and not _ID.fullmatch(str(selection.get("conversationId"))):
+    if selection["mode"] == "specific" and not _is_id(selection.get("conversationId")):
         return "sessionSelection names no conversation"
     return None
 
