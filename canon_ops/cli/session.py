@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from canon_ops.cli.colour import ColourChoice, wants_colour
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.streams import Stream, Streams
+from canon_ops.errors import UsageError
 
 if TYPE_CHECKING:
     from canon_ops.cli.terminal import Canvas
@@ -59,6 +60,18 @@ class WriteOptions:
     dry_run: bool = False
     diff: bool = False
     if_unchanged: tuple[tuple[Path | None, str], ...] = ()
+
+    def expected_of(self, *files: Path) -> tuple[tuple[Path | None, str], ...]:
+        """The digests, for a command that can hold these files to one; relative names lie beside the first.
+
+        Raises:
+            UsageError: another file is named.
+        """
+        for file, _ in self.if_unchanged:
+            if file is not None and files[0].parent / file not in files:
+                names = ", ".join(str(name) for name in files)
+                raise UsageError(f"--if-unchanged can be given here for {names} only.")
+        return self.if_unchanged
 
 
 @dataclass(slots=True)

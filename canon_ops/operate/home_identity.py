@@ -9,7 +9,7 @@ Source: Canon wire 3.5 step 11, 3.8; the product document on direct keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import FileChange, Transaction, edit_files
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import surroundings_from_disk
+from canon_ops.operate.edit_config import expect_unchanged
 from canon_ops.operate.setup_answers import ManagedHome
 from canon_ops.settings.credentials import Resolution, resolve
 from canon_ops.settings.environments import Connection, connection_for
@@ -59,18 +60,25 @@ def key_lines(api_key: Secret, connection: Connection) -> Lines:
 class HomeIdentity:
     """The editor of those lines for one home.
 
+    Args:
+        expected: digests that ``.env`` must have whenever it is edited; see ``expect_unchanged``.
+
     Raises:
         ManagedHome: on writing, when a package manager owns the home.
+        ChangedUnderUs: ``.env`` is not the file that was expected.
     """
 
     home: HermesHome
     timeout_s: float = 10.0
     label: str = "setup canon"
+    expected: Sequence[tuple[Path | None, str]] = ()
 
     def require_writable(self) -> None:
         """Refuse early, before anybody is asked anything."""
         if self.home.managed_by is not None:
             raise ManagedHome(self.home.path, self.home.managed_by)
+        with self._transaction(dry_run=True) as transaction:
+            self._expect(transaction)
 
     def plan(self, lines: Lines) -> tuple[FileChange, ...]:
         """What :meth:`write` would change."""
@@ -88,6 +96,7 @@ class HomeIdentity:
 
     def _edit(self, transaction: Transaction, lines: Lines) -> tuple[FileChange, ...]:
         path = self.home.env_file
+        self._expect(transaction)
         before = transaction.read(path)
         document = DotenvDocument.parse(before or b"", str(path))
         for name, value in lines.items():
@@ -97,6 +106,9 @@ class HomeIdentity:
         changes = transaction.changes()
         transaction.commit()
         return changes
+
+    def _expect(self, transaction: Transaction) -> None:
+        expect_unchanged(transaction, self.expected, home=self.home, changing=[self.home.env_file])
 
     def _transaction(self, *, dry_run: bool = False) -> Transaction:
         return Transaction(self.home.path, timeout_s=self.timeout_s, label=self.label, dry_run=dry_run)

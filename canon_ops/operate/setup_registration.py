@@ -138,7 +138,8 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
 
     async def carry_out() -> Registration:
         nonlocal run
-        async with RegistrationApi(wanted.connection, clock=stage.place.clock) as calls:
+        place = stage.place
+        async with RegistrationApi(wanted.connection, clock=place.clock, timeout_s=place.timeout_s) as calls:
             run = RegistrationRun(
                 begin(wanted, start_over=stage.answers.start_over),
                 calls,

@@ -43,6 +43,8 @@ class SetupPlace:
         environ: the process environment.
         lock_timeout_s: how long to wait for another program that writes the same files.
         poll_s: the pause between two looks at a registration.
+        timeout_s: for one request on the network.
+        expected: digests that the home's ``.env`` must still have; see ``expect_unchanged``.
     """
 
     home: HermesHome
@@ -50,6 +52,8 @@ class SetupPlace:
     clock: Clock = field(default_factory=SystemClock)
     lock_timeout_s: float = 10.0
     poll_s: float = 3.0  # Canon wire 2.6
+    timeout_s: float = 30.0
+    expected: Sequence[tuple[Path | None, str]] = ()
 
 
 class SetupStage:
@@ -66,7 +70,7 @@ class SetupStage:
 
     def __init__(self, place: SetupPlace, answers: SetupAnswers, prompts: Prompts, *, dry_run: bool) -> None:
         self.place, self.answers, self.prompts, self.dry_run = place, answers, prompts, dry_run
-        self._identity = HomeIdentity(place.home, place.lock_timeout_s)
+        self._identity = HomeIdentity(place.home, place.lock_timeout_s, expected=place.expected)
         self._identity.require_writable()
         paths = canon_paths_from_disk(place.home.path, place.environ)
         self.store = LocalFilesStore(paths, timeout_s=place.lock_timeout_s)
@@ -88,7 +92,7 @@ class SetupStage:
             EnvironmentMismatch, RequestFailed, ServiceUnavailable.
         """
         with self.prompts.progress(f"Checking {connection.environment_id} at {connection.base_url}"):
-            asyncio.run(verify_environment(connection, clock=self.place.clock))
+            asyncio.run(verify_environment(connection, clock=self.place.clock, timeout_s=self.place.timeout_s))
 
     def identify(self, connection: Connection, key: Secret, *, fix: str) -> AgentIdentity:
         """Ask Canon whose key it is.
@@ -102,7 +106,7 @@ class SetupStage:
         """
 
         async def me() -> AgentIdentity:
-            async with CanonApi(connection, key, clock=self.place.clock) as api:
+            async with CanonApi(connection, key, clock=self.place.clock, timeout_s=self.place.timeout_s) as api:
                 return await api.me()
 
         try:

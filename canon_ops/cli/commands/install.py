@@ -10,7 +10,7 @@ import click
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.setup import SetupReport, report_of, view_of
 from canon_ops.cli.context import Context
-from canon_ops.cli.output import Block, Line, Mark, Result
+from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import UsageError
 from canon_ops.hermes.platforms import PLATFORMS
@@ -139,8 +139,6 @@ def command(
         options,
         prompts,
         dry_run=write.dry_run,
-        mask=context.redact.line,
-        show_diff=write.diff,
     )
     setup: SetupResult | None = None
     if then_setup:
@@ -190,6 +188,8 @@ def _view(context: Context, outcome: InstallOutcome, setup: SetupResult | None, 
         done = f"{label} is installed." if outcome.changed else f"{label} was installed already; nothing changed."
         view.append(Line(done, Mark.OK))
     view += [Line(sentence, Mark.OK) for sentence in outcome.verified]
+    if write.diff:
+        view += [Diff(change.diff(mask=context.redact.line)) for change in outcome.plan.changes]
     if setup is not None:
         return view + view_of(context, setup, write)
     return view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]

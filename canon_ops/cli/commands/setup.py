@@ -72,6 +72,7 @@ def _answer_options(function: F) -> F:
     "setup canon",
     data=SetupReport,
     writes=True,
+    timeout_s=30.0,
     examples=(
         "canon-ops setup canon",
         "canon-ops setup canon --agent-name 'Ops' --owner-phone '+1 415 555 0123' --no-input",
@@ -97,6 +98,7 @@ def _answer_options(function: F) -> F:
 def canon_command(
     context: Context,
     write: WriteOptions,
+    timeout_s: float,
     answers_file: Path | None,
     save_to: Path | None,
     api_key_stdin: bool,
@@ -116,7 +118,9 @@ def canon_command(
     if "way" in answers:
         answers["way"] = Way(answers["way"])
     key = read_key(context, from_stdin=api_key_stdin, file=api_key_file, variable=api_key_env)
-    place = SetupPlace(context.home, context.environ)
+    place = SetupPlace(
+        context.home, context.environ, timeout_s=timeout_s, expected=write.expected_of(context.home.env_file)
+    )
     result = setup_canon(
         place,
         SetupAnswers(api_key=key, start_over=start_over, **answers),

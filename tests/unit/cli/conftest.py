@@ -70,9 +70,14 @@ def program(home: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("COLUMNS", "80")
 
-    def call(*arguments: str, terminal: bool = False, encoding: str = "utf-8", name: str = "canon-ops") -> Ran:
+    def call(
+        *arguments: str, terminal: bool = False, encoding: str = "utf-8", name: str = "canon-ops", stdin: str = ""
+    ) -> Ran:
+        keyboard = Paper(terminal=terminal)
+        keyboard.write(stdin)
+        keyboard.seek(0)
         out, err = Paper(terminal=terminal, encoding=encoding), Paper(terminal=terminal, encoding=encoding)
-        streams = Streams(Paper(terminal=terminal), out, err, os.environ)
+        streams = Streams(keyboard, out, err, os.environ)
         platform = "canon" if name == "canon-hermes" else ""
         code = start(name, platform, arguments, os.environ, streams)
         return Ran(int(code), out.getvalue(), err.getvalue())
