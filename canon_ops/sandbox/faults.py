@@ -129,9 +129,10 @@ class FaultBook:
         kind = KINDS.get(name)
         if kind is None:
             raise UnknownFault(f"no fault is called {name!r}; there are {', '.join(sorted(KINDS))}")
-        schedule = {key: settings.pop(key) for key in ("skip", "every", "burst", "times") if key in settings}
-        if schedule.get("every", 1) < 1:
-            raise UnknownFault("every must be at least 1")
+        schedule: dict[str, Any] = {
+            key: settings.pop(key) for key in ("skip", "every", "burst", "times") if key in settings
+        }
+        _check(name, schedule, settings)
         matcher = {key: settings.pop(key) for key in ("method", "path", "event") if key in settings}
         fields = set(kind.action.__dataclass_fields__)
         action = {key: settings.pop(key) for key in list(settings) if key in fields}
@@ -171,6 +172,18 @@ class FaultBook:
     def report(self) -> list[dict[str, Any]]:
         """One row a fault: how often it fired and how many requests or events met it."""
         return [fault.report() for fault in self.armed]
+
+
+def _check(name: str, schedule: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Refuse settings that would only fail when the fault is met."""
+    for key, value in schedule.items():
+        unlimited = value is None and key in {"burst", "times"}
+        least = 0 if key == "skip" else 1
+        if not unlimited and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            raise UnknownFault(f"{name}: {key} must be a whole number of at least {least}, not {value!r}")
+    for key, kind in {"status": int, "seconds": int | float, "path": str, "method": str, "event": str}.items():
+        if key in settings and not isinstance(settings[key], kind):
+            raise UnknownFault(f"{name}: {key} has the wrong type: {settings[key]!r}")
 
 
 def parse_fault(text: str) -> tuple[str, dict[str, Any]]:

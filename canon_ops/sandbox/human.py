@@ -205,9 +205,9 @@ class Human(Deciding, Looking):
         """One row a fault: name, how many requests or events met it, how often it fired."""
         return self._engine.read(lambda world: self._engine.faults.report())
 
-    def advance(self, seconds: float) -> int:
+    def advance(self, advance_s: float = 0) -> int:
         """Move the sandbox's time; gives back its now in milliseconds."""
-        self._engine.clock.advance(seconds)
+        self._engine.clock.advance(advance_s)
         return self._engine.act(lambda world, now_ms: now_ms)
 
     def drop_streams(self, agent_id: str | None = None) -> int:

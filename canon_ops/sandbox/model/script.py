@@ -21,6 +21,7 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +30,7 @@ __all__ = ["Directive", "Plan", "Script", "ToolCall", "parse_directives", "user_
 Json = Mapping[str, Any]
 
 _NAMES = ("say", "tool", "long", "slow", "wait", "http", "empty", "broken")
+_TOOL_HEAD = re.compile(r"\s+\S+?\s*(?=\{)")
 _START = re.compile(rf"\[({'|'.join(_NAMES)})(?=[\s\]])")
 
 
@@ -92,40 +94,29 @@ def _text(content: Any) -> str:
 def parse_directives(text: str) -> tuple[Directive, ...]:
     """The last run of adjacent directives in ``text``; empty when there is none."""
     run: list[Directive] = []
-    end = -1
     position = 0
     while match := _START.search(text, position):
+        if text[position : match.start()].strip():
+            run = []  # something stands in between: a new run begins
         directive, position = _read(text, match)
-        if text[end : match.start()].strip() if end >= 0 else True:
-            run = []
         run.append(directive)
-        end = position
     return tuple(run)
 
 
 def _read(text: str, match: re.Match[str]) -> tuple[Directive, int]:
-    """One directive and where it ends; brackets inside JSON or quotes of a tool call do not close it."""
+    """One directive and where it ends: at its own bracket, not at one inside it or inside a tool call's JSON."""
     name, start = match.group(1), match.end()
-    if name == "tool":
-        head = re.compile(r"\s+(\S+?)\s*(?=[{\]])").match(text, start)
-        if head is not None and text[head.end()] == "{":
-            try:
-                _, end = json.JSONDecoder().raw_decode(text, head.end())
-            except ValueError:
-                end = head.end()
-            return Directive(name, text[start:end].strip()), _past_bracket(text, end)
-    depth, index = 1, start
-    while index < len(text):
-        depth += {"[": 1, "]": -1}.get(text[index], 0)
+    end = start
+    if name == "tool" and (head := _TOOL_HEAD.match(text, start)):
+        with suppress(ValueError):  # no JSON: the bracket is found by counting
+            _, end = json.JSONDecoder().raw_decode(text, head.end())
+    depth = 1
+    while end < len(text):
+        depth += {"[": 1, "]": -1}.get(text[end], 0)
         if depth == 0:
             break
-        index += 1
-    return Directive(name, text[start:index].strip()), min(index + 1, len(text))
-
-
-def _past_bracket(text: str, position: int) -> int:
-    closing = text.find("]", position)
-    return len(text) if closing < 0 else closing + 1
+        end += 1
+    return Directive(name, text[start:end].strip()), min(end + 1, len(text))
 
 
 @dataclass(slots=True)
@@ -227,7 +218,11 @@ def _stages(directives: Sequence[Directive]) -> list[tuple[Directive, ...]]:
 def _carry_out(stage: Sequence[Directive], *, asked_before: int, number: int) -> Plan:
     draft = _Draft()
     for index, directive in enumerate(stage):
-        _apply(draft, directive, call_id=f"call_{number}_{index}", asked_before=asked_before)
+        try:
+            _apply(draft, directive, call_id=f"call_{number}_{index}", asked_before=asked_before)
+        except ValueError:
+            words = f"[{directive.name} {directive.rest}]"
+            draft.said.append(f"{words} is not a directive: {directive.rest} is not a number")
     return replace(draft.plan, text="\n".join(draft.said))
 
 
