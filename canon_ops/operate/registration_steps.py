@@ -29,6 +29,7 @@ from canon_ops.errors import CanonOpsError, InternalError, RefusedError
 from canon_ops.settings.local_files import LocalFiles
 from canon_ops.settings.pending import Due, PendingFile, PendingRegistration, Wanted
 from canon_ops.settings.problems import AcknowledgementOrphaned, AgentDiffers, ForeignProfile
+from canon_ops.settings.profiles import AgentsFile
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.registration import (
     KeyAlreadyDelivered,
@@ -185,7 +186,10 @@ def rewrite(state: Registration, files: LocalFiles, *, now_ms: int) -> LocalFile
                 now_ms=now_ms,
             )
         case Phase.MARK:
-            pending = pending.credential_saved(profile, agent_id=_have(state.agent_id), now_ms=now_ms)
+            agent_id = _have(state.agent_id)
+            if profile in pending.entries or not _holds_key(agents, state, agent_id):
+                pending = pending.credential_saved(profile, agent_id=agent_id, now_ms=now_ms)
+            # Else a run beside this one has saved the same key and is through: nothing is due any more.
         case Phase.FORGET | Phase.DROP:
             pending = pending.without(profile)
         case _:
@@ -230,7 +234,7 @@ def advance(state: Registration, event: Event, files: LocalFiles | None = None) 
         case Phase.SAVE, Written():
             return replace(state, phase=Phase.MARK)
         case Phase.MARK, Written(now):
-            entry = now.pending.registration(state.wanted.profile)
+            entry = now.pending.registration(state.wanted.profile) or state.entry
             return replace(state, phase=Phase.ACKNOWLEDGE, entry=entry)
         case Phase.ACKNOWLEDGE, Done():
             return replace(state, phase=Phase.BIND)
@@ -308,10 +312,10 @@ def _approved(state: Registration, status: RegistrationStatus, files: LocalFiles
     try:
         api_key, agent_id, agent_name = status.credentials()
     except (KeyExpired, KeyAlreadyDelivered) as exc:
-        saved = _already_saved(state, status, files)
-        if saved is None:
+        if files is None or status.agent_id is None or not _holds_key(files.agents, state, status.agent_id):
             return replace(state, phase=Phase.DROP, trouble=exc)
-        return replace(state, phase=Phase.MARK, agent_id=saved[0], agent_name=saved[1])
+        known = _have(files.agents.profile(state.wanted.profile))
+        return replace(state, phase=Phase.MARK, agent_id=known.agent_id, agent_name=known.agent_name)
     return replace(
         state,
         phase=Phase.SAVE,
@@ -321,14 +325,15 @@ def _approved(state: Registration, status: RegistrationStatus, files: LocalFiles
     )
 
 
-def _already_saved(state: Registration, status: RegistrationStatus, files: LocalFiles | None) -> tuple[str, str] | None:
-    """The approved agent when agents.json has its key: another run of ours was faster, or died right after saving."""
-    known = files.agents.profile(state.wanted.profile) if files else None
-    if known is None or known.missing() or not known.is_bound_to(state.wanted.connection):
-        return None
-    if status.agent_id is None or known.agent_id != status.agent_id:
-        return None
-    return known.agent_id, known.agent_name or ""
+def _holds_key(agents: AgentsFile, state: Registration, agent_id: str) -> bool:
+    """Whether agents.json has exactly this agent's key for this run: another run saved it, or died right after."""
+    known = agents.profile(state.wanted.profile)
+    return (
+        known is not None
+        and not known.missing()
+        and known.agent_id == agent_id
+        and known.is_bound_to(state.wanted.connection)
+    )
 
 
 def _have(value: T | None) -> T:

@@ -175,6 +175,22 @@ def test_a_run_killed_while_canon_has_acted_and_not_answered_is_gone_on_with(
     machine.assert_registered_once()
 
 
+def test_two_runs_at_once_are_one_registration(tmp_path: Path) -> None:
+    """Two people run setup for the same profile: one request, one agent, and both runs end well."""
+    with canon_box() as box:
+        machine = Machine(tmp_path / "user", box)
+        children = [machine.start(), machine.start()]
+        for child in children:
+            assert child.stdout is not None
+            assert "wait\n" in iter(child.stdout.readline, "")
+        box.human.approve()
+
+        notes = [child.communicate(timeout=60)[1] for child in children]
+
+        assert [child.returncode for child in children] == [0, 0], notes
+        machine.assert_registered_once()
+
+
 def test_ctrl_c_while_the_owner_thinks_keeps_the_request(tmp_path: Path) -> None:
     """SIGINT ends the wait with 130; the note names the request that stays, and the next run takes its key."""
     with canon_box() as box:

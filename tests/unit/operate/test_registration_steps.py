@@ -22,7 +22,13 @@ from canon_ops.operate.registration_steps import (
 from canon_ops.settings.environments import connection_for
 from canon_ops.settings.local_files import LocalFiles
 from canon_ops.settings.pending import PendingFile, Wanted
-from canon_ops.settings.problems import AcknowledgementOrphaned, AgentDiffers, ForeignProfile, PendingForeign
+from canon_ops.settings.problems import (
+    AcknowledgementOrphaned,
+    AgentDiffers,
+    ForeignProfile,
+    PendingForeign,
+    PendingVanished,
+)
 from canon_ops.settings.profiles import AgentsFile
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.registration import (
@@ -208,6 +214,26 @@ def test_a_key_that_another_run_has_saved_is_not_lost() -> None:
 
     assert [phase.value for phase in phases[-2:]] == ["mark", "acknowledge"]
     assert state.agent_id == "agent_7Qx"
+
+
+def test_a_run_beside_this_one_may_have_finished() -> None:
+    """The entry vanished and the same key is saved: acknowledging again is safe, and the run ends well."""
+    _, state, now = run(begin(WANTED), files(WAITING), APPROVED)
+    at_mark = replace(state, phase=Phase.MARK)
+    finished = LocalFiles(now.agents, now.pending.without("ops"))
+
+    phases, state, after = run(at_mark, finished, Done(), Done())
+
+    assert [phase.value for phase in phases] == ["mark", "acknowledge", "bind", "forget", "registered"]
+    assert after.pending.data == finished.pending.data
+
+
+def test_an_entry_that_vanished_without_its_key_is_a_conflict() -> None:
+    """Somebody removed the entry and no key was saved: nothing is made up."""
+    _, state, _ = run(begin(WANTED), files(WAITING), APPROVED)
+
+    with pytest.raises(PendingVanished):
+        rewrite(replace(state, phase=Phase.MARK), files(), now_ms=NOW_MS)
 
 
 def test_another_agent_than_the_requested_one_is_refused() -> None:

@@ -175,6 +175,13 @@ def test_a_variable_of_white_space_is_found_and_empty() -> None:
     assert found.settings["api_key"].shadows == (Found(Secret("k-config"), config("extra.api_key")),)
 
 
+def test_a_configured_value_of_white_space_hides_those_behind_it() -> None:
+    """The first place that is not empty wins, also when nothing but white space stands there."""
+    surroundings = around(extra={"api_key": " ", "canon_api_key": KEY}, agents=as_file(ops=profile_entry()))
+
+    assert resolve(surroundings).profile == "ops"
+
+
 @pytest.mark.parametrize("environ", [{}, {"CANON_API_KEY": ""}])
 def test_an_unset_or_empty_variable_hides_nothing(environ: dict[str, str]) -> None:
     """A variable without a character lets the configuration through."""

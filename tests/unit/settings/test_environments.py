@@ -72,6 +72,7 @@ def test_production_is_the_default() -> None:
         ("https://canonmail-prod-2.firebaseio.com", "canon-prod-v1", True),
         ("https://canonmail-prodigy.firebaseio.com", "canon-prod-v1", False),
         ("https://canonmail-prod.evilfirebaseio.com", "canon-prod-v1", False),
+        ("https://canonmail-prod.firebaseio.com.example.com", "canon-prod-v1", False),
         ("https://x.canonmail-prod.firebaseio.com", "canon-prod-v1", False),
         ("https://CANONMAIL-PROD.FirebaseIO.com", "canon-prod-v1", True),
     ],
