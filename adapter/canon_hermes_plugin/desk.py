@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from canon_hermes_plugin.binding import TurnMark, bind, current_mark, in_own_task
 from canon_hermes_plugin.deliveries import Attempt, Sent
+from canon_hermes_plugin.drafts import AFTER_TOOLS
 from canon_hermes_plugin.outbox.host_metadata import split_metadata
 from canon_hermes_plugin.ports import Arrival, Reply
 from canon_hermes_plugin.turn import registry
@@ -204,10 +205,12 @@ class TurnDesk:
                 return Reply(reply.success, segment or route.turn_id, reply.error, raw, reply.retryable)
 
     def _shown(self, route: Stage, text: str) -> str:
-        """The text without the host's cursor: only a run's unfinished draft can have one. Source: R6.18."""
+        """The text as its author wrote it; only what a run says carries the host's marks. Source: R6.18."""
         turn = self._turns.live.get(route.turn_id)
-        is_draft = not route.finalized and (turn is None or turn.is_lifecycle)
-        return self._draft_text(text) if is_draft else text
+        if turn is not None and not turn.is_lifecycle:
+            return text
+        draft = text if route.finalized else self._draft_text(text)
+        return draft.removeprefix(AFTER_TOOLS)
 
     def _open(self, route: Open, conversation: ConversationId) -> TurnId:
         fresh = {

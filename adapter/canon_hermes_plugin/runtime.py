@@ -30,7 +30,7 @@ from canon_hermes_plugin.controls import control_requests
 from canon_hermes_plugin.credential import find_credential
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.draft_cursor import without_cursor
+from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
