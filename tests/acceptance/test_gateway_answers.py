@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.support.conversing import answer_to, states_of, wait_closed
@@ -14,7 +16,7 @@ PART_BYTES = 3_800
 
 
 def test_a_message_is_answered_once(stage: Stage) -> None:
-    """One message gets one notifying answer under the server's authority; its turn opens for it, closes, and is gone."""
+    """One message gets one notifying answer under the server's authority; its turn opens for it, closes, is gone."""
     message = stage.box.human.say(None, "[say hello there]")
 
     answer = answer_to(stage.box, message)
@@ -46,7 +48,7 @@ def test_a_long_answer_grows_and_arrives_in_parts(stage: Stage) -> None:
         for entry in stage.box.transcript()
         if entry["metadata"].get("messageChunk", {}).get("groupId") == answer["metadata"]["messageChunk"]["groupId"]
     ]
-    assert len(texts) >= 3 and all(len(earlier) < len(later) for earlier, later in zip(texts, texts[1:], strict=False))
+    assert len(texts) >= 3 and all(len(earlier) < len(later) for earlier, later in pairwise(texts))
     assert not any("▉" in text for text in texts)
     assert [part["metadata"]["turnSemantics"] for part in parts] == ["progress"] * (len(parts) - 1) + ["turn_complete"]
     assert all(len(part["text"].encode()) <= PART_BYTES for part in parts)
@@ -55,7 +57,7 @@ def test_a_long_answer_grows_and_arrives_in_parts(stage: Stage) -> None:
 
 
 def test_a_tool_call_becomes_activity(stage: Stage) -> None:
-    """What the model says before a tool is sealed into the trail, the tool is shown on the node, the answer is its own."""
+    """Words before a tool are sealed into the trail, the tool is shown on the node, and the answer stays whole."""
     before = len(stage.box.human.node_writes())
     message = stage.box.human.say(
         None, '[say Looking at it.][tool terminal {"command": "echo canon-works"}][say All done.]'
