@@ -197,20 +197,24 @@ class TurnDesk:
                 segment = route.segment
                 if route.is_new:
                     segment = ids.stream_message_id(route.turn_id, secrets.token_hex(16))
+                authored, after_tools = self._authored(route, text)
                 staged = Staged(
-                    self._shown(route, text), route.finalized, segment, reply_to, split.metadata, split.options
+                    authored, route.finalized, segment, reply_to, split.metadata, split.options, after_tools
                 )
                 reply = await self._stage(route.turn_id, staged)
                 raw = {**route.raw, **(reply.raw or {})}
                 return Reply(reply.success, segment or route.turn_id, reply.error, raw, reply.retryable)
 
-    def _shown(self, route: Stage, text: str) -> str:
-        """The text as its author wrote it; only what a run says carries the host's marks. Source: R6.18."""
+    def _authored(self, route: Stage, text: str) -> tuple[str, bool]:
+        """The text as its author wrote it, and whether the host marked it as the first speech after tools.
+
+        Only what a run says carries the host's marks. Source: R6.18.
+        """
         turn = self._turns.live.get(route.turn_id)
         if turn is not None and not turn.is_lifecycle:
-            return text
+            return text, False
         draft = text if route.finalized else self._draft_text(text)
-        return draft.removeprefix(AFTER_TOOLS)
+        return draft.removeprefix(AFTER_TOOLS), draft.startswith(AFTER_TOOLS)
 
     def _open(self, route: Open, conversation: ConversationId) -> TurnId:
         fresh = {
