@@ -161,7 +161,9 @@ class Examination:
     clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
-        self.host: Fact[HostInstallation] = Fact("host.found", lambda: find_host(self.environ, python=self.python))
+        self.host: Fact[HostInstallation] = Fact(
+            "host.found", lambda: find_host(self.home.environ(self.environ), python=self.python)
+        )
         self.imported: Fact[ImportOutcome] = Fact("plugin.import", self._import)
         self.config: Fact[HermesConfig] = Fact("config.parse", lambda: read_config(self.home.config_file))
         self.dotenv: Fact[tuple[DotenvLine, ...]] = Fact("env.parse", self._dotenv)

@@ -23,6 +23,8 @@ from canon_ops.errors import CanonOpsError, ExitCode
 
 __all__ = ["Diagnosis", "Verdict", "diagnose", "examine"]
 
+_ATTEMPTS = 4  # a request that is repeated waits for its own limit each time; the check must outlive them
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -101,13 +103,14 @@ async def examine(checks: Sequence[Check], examination: Examination) -> Diagnosi
 async def _ask(check: Check, examination: Examination) -> tuple[Finding, ...]:
     if check.network and examination.offline:
         return (Finding(Status.SKIPPED, "Left out: it needs the network, and --offline was given."),)
+    limit_s = max(check.limit_s, _ATTEMPTS * examination.timeout_s) if check.network else check.limit_s
     try:
-        async with asyncio.timeout(check.limit_s):
+        async with asyncio.timeout(limit_s):
             answer = await _run(check, examination)
     except FactMissing as exc:
         return (Finding(Status.SKIPPED, f"Not asked: {exc.owner} tells why.", data={"needs": exc.owner}),)
     except TimeoutError:
-        return (Finding(Status.UNKNOWN, f"No answer within {check.limit_s:g} s."),)
+        return (Finding(Status.UNKNOWN, f"No answer within {limit_s:g} s."),)
     except CanonOpsError as exc:
         return (from_error(Status.UNKNOWN, exc),)
     except Exception as exc:  # a fault in one check must not hide the findings of the others

@@ -10,7 +10,6 @@ Source: decisions H1 and H2.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -60,6 +59,8 @@ class Refused:
 
 AUDITED_HOSTS: tuple[AuditedHost, ...] = (
     AuditedHost("0.19.0", "3.11", "linux", Evidence.RUN),
+    AuditedHost("0.19.0", "3.12", "linux", Evidence.RUN),
+    AuditedHost("0.19.0", "3.13", "linux", Evidence.RUN),
     AuditedHost("0.21.0", "3.13", "linux", Evidence.DOCUMENT),  # the host that Canon's own page names
     AuditedHost("0.21.0", "3.13", "darwin", Evidence.DOCUMENT),
 )
@@ -108,11 +109,6 @@ def audit(
 def python_minor(version: str) -> str:
     """``3.13`` of ``3.13.5``."""
     return ".".join(version.split(".")[:2])
-
-
-def running_python() -> str:
-    """This interpreter's minor version."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def _unique(items: Iterable[str]) -> list[str]:

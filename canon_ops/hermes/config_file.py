@@ -111,7 +111,7 @@ def _unreadable(file: Path, why: str, line: int | None, column: int | None) -> C
     place = f" (line {line}{f', column {column}' if column else ''})" if line else ""
     return ConfigUnreadable(
         f"Hermes cannot read {file}: {why}{place}; it would run on defaults.",
-        fix=f"canon-ops config edit   (or edit {file} by hand)",
+        fix=f"repair {file}{f' at line {line}' if line else ''} by hand; canon-ops never writes over it",
         file=str(file),
         line=line,
         column=column,

@@ -187,7 +187,7 @@ def interpreter_of(launcher: Path, environ: Mapping[str, str], *, depth: int = _
 def _told(python: Path, environ: Mapping[str, str]) -> HostInstallation:
     if python.is_dir():
         python = python / "bin" / "python"
-    fix = "canon-ops host list"
+    fix = "canon-ops doctor --only host.found   (without --python, it says which one is found)"
     if not python.exists():
         raise HostNotFound(f"There is no interpreter at {python}.", fix=fix)
     candidate = _Candidate(python.absolute(), HowFound.OPTION)

@@ -211,7 +211,9 @@ class GatewayProcess:
                     start_new_session=True,
                 )
         except OSError as exc:
-            raise OutsideError(f"{command[0]} cannot be started: {exc.strerror}.", fix="canon-ops host show") from exc
+            raise OutsideError(
+                f"{command[0]} cannot be started: {exc.strerror}.", fix=home.own_command("doctor --area host")
+            ) from exc
         gateway = cls(home, process, command, log)
         gateway._log_start = log_start
         return gateway
@@ -234,16 +236,16 @@ class GatewayProcess:
 
         Raises:
             GatewayExited: it ended first.
-            GatewayNotReady: the time ran out; the message says which of the three conditions was missing.
+            GatewayNotReady: the time ran out, or the platform gave up for good; the message says what was missing.
         """
         deadline = time.monotonic() + timeout_s
         while True:
             missing, state = self._missing(platform)
             if state is not None and not missing:
                 return state
-            if time.monotonic() >= deadline:
+            if _is_fatal(state, platform) or time.monotonic() >= deadline:
                 raise GatewayNotReady(
-                    f"The gateway (pid {self.pid}) was not ready after {timeout_s:g} s: {missing}.\n{self.tail()}",
+                    f"The gateway (pid {self.pid}) is not ready: {missing}.\n{self.tail()}",
                     fix=self.home.command("logs"),
                     file=str(self.log),
                 )
@@ -307,6 +309,12 @@ class GatewayProcess:
                 return _GATE_OPEN in log.read()
         except OSError:
             return False
+
+
+def _is_fatal(state: GatewayState | None, platform: str) -> bool:
+    """The platform has given up; a gateway with other platforms goes on without it and never retries."""
+    entry = state.platforms.get(platform) if state else None
+    return entry is not None and entry.state == "fatal"
 
 
 def _platform_text(entry: PlatformState | None) -> str:

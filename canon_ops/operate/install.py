@@ -213,7 +213,7 @@ def install(
         InstallNotVerified: all is written, but the host does not load the plugin.
     """
     with prompts.progress("Looking at the host"):
-        host = find_host(environ, python=options.python)
+        host = find_host(home.environ(environ), python=options.python)
         try:
             plan = plan_install(home, environ, options, host=host)
             denied = None
@@ -259,7 +259,7 @@ def plan_install(
         raise UsageError("Either everybody may start turns or a list of people: give one of the two options.")
     if (managed := refuse_managed(home)) is not None:
         raise managed
-    found = host or find_host(environ, python=options.python)
+    found = host or find_host(home.environ(environ), python=options.python)
     verdict = audit(found.version, found.facts.python, found.facts.platform)
     if isinstance(verdict, Refused):
         raise HostRefused(verdict.sentence, fix=verdict.fix)
@@ -302,7 +302,7 @@ def carry_out(plan: InstallPlan, environ: Mapping[str, str], prompts: Prompts) -
     verified: tuple[str, ...] = ()
     if not plan.options.skip_package:
         with prompts.progress("Asking Hermes to load the plugin"):
-            verified = _verify(plan, environ, history_id)
+            verified = _verify(plan, environ)
     return InstallOutcome(plan, False, history_id, verified, _next_steps(plan, environ))
 
 
@@ -378,15 +378,17 @@ def _with_access(
     return Access.EVERYBODY, options.allow_all_users is None, document.set(switch, "true").data
 
 
-def _verify(plan: InstallPlan, environ: Mapping[str, str], history_id: str | None) -> tuple[str, ...]:
+def _verify(plan: InstallPlan, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Ask the host's own loader; what it says is believed over everything that we checked."""
     names, host = plan.options.platform, plan.host
     row = discover_plugins(host.python, plan.home, environ=plan.home.environ(environ)).get(names.plugin)
     if row is not None and row.enabled and row.error is None:
         return (f"Hermes loads {names.plugin} from its {row.source}.",)
     why = row.error if row is not None and row.error else "it is not in its list of plugins"
-    back = f"canon-ops undo {history_id}" if history_id else plan.home.own_command("doctor")
-    raise InstallNotVerified(f"The configuration is written, but Hermes does not load {names.plugin}: {why}", fix=back)
+    raise InstallNotVerified(
+        f"The configuration is written, but Hermes does not load {names.plugin}: {why}",
+        fix=plan.home.own_command("doctor --area plugin"),
+    )
 
 
 def _next_steps(plan: InstallPlan, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from canon_ops.doctor.check import Check, Finding, Fix, Status, from_error
+from datetime import UTC, datetime, timedelta
+
+from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
 
 __all__ = ["CHECKS"]
+
+_CLOCK_GRAIN = timedelta(seconds=2)  # a process's start time is computed from the boot time, which is whole seconds
 
 
 def _running(examination: Examination) -> Finding:
@@ -53,4 +57,25 @@ def _running(examination: Examination) -> Finding:
     )
 
 
-CHECKS = (Check("gateway.running", "Gateway", "Does a gateway run here, connected to the platform?", _running),)
+def _stale(examination: Examination) -> Finding:
+    """Compare .env alone: a gateway itself rewrites config.yaml, and so would call itself stale."""
+    state, file = examination.gateway(), examination.home.env_file
+    if state is None or not state.is_alive or state.started_at is None or not file.exists():
+        return Finding(Status.OK, "No gateway runs on older settings.")
+    changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    if changed <= state.started_at + _CLOCK_GRAIN:
+        return Finding(Status.OK, "The gateway has read .env as it is.", at=Place(str(file)))
+    return Finding(
+        Status.WARNING,
+        f".env was changed at {changed:%H:%M:%S} UTC, after the gateway (pid {state.pid}) started at "
+        f"{state.started_at:%H:%M:%S}; it holds the older values.",
+        Fix(examination.home.command("gateway restart")),
+        Place(str(file)),
+        {"changed_at": changed.isoformat(), "started_at": state.started_at.isoformat()},
+    )
+
+
+CHECKS = (
+    Check("gateway.running", "Gateway", "Does a gateway run here, connected to the platform?", _running),
+    Check("gateway.stale", "Freshness", "Has the gateway read .env since it was changed?", _stale),
+)

@@ -6,6 +6,9 @@ mended differently.
 
 from __future__ import annotations
 
+import json
+import shlex
+
 from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.doctor.repair import AddToList, RemoveFromList
@@ -103,10 +106,12 @@ def _enabled(examination: Examination) -> Finding:
     section = config.tree.get("plugins")
     written = section.get("enabled") if isinstance(section, dict) else None
     if written is not None and not isinstance(written, list):
+        listed = [part.strip() for part in written.split(",") if part.strip()] if isinstance(written, str) else []
+        whole = shlex.quote(json.dumps(list(dict.fromkeys([*listed, names.plugin]))))
         return Finding(
             Status.ERROR,
             f"plugins.enabled is {written!r}, no list; Hermes ignores it and loads no plugin.",
-            Fix(examination.command(f"config add plugins.enabled {names.plugin} --convert")),
+            Fix(examination.command(f"config set plugins.enabled {whole} --type json")),
             data={"value": str(written)},
             at=at,
         )
@@ -133,7 +138,7 @@ def _denied(examination: Examination) -> Finding:
         Status.ERROR,
         f"plugins.disabled names {names.plugin}, which beats plugins.enabled: it never loads.",
         Fix(
-            examination.command(f"config remove plugins.disabled {names.plugin}"),
+            examination.command(f"install {names.name} --yes"),
             RemoveFromList("plugins.disabled", names.plugin),
         ),
         at=at,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.cli.tree import leaves
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.repair import AddToList, RemoveFromList, SetConfig
+from canon_ops.doctor.run import Diagnosis
 from canon_ops.errors import ExitCode
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.clinic import CONFIG, Clinic, open_clinic
@@ -47,16 +50,24 @@ def clinic(tmp_path: Path, box: CanonSandbox) -> Clinic:
     return open_clinic(tmp_path, box)
 
 
-def remarks(clinic: Clinic) -> Statuses:
+def remarks(diagnosis: Diagnosis) -> Statuses:
     """Every check that did not say ok, less the one that says that no gateway has run."""
     found = {
-        one.check.id: one.finding.status.value
-        for one in clinic.examine().verdicts
-        if one.finding.status is not Status.OK
+        one.check.id: one.finding.status.value for one in diagnosis.verdicts if one.finding.status is not Status.OK
     }
     if found.get("gateway.running") == "info":
         del found["gateway.running"]
     return found
+
+
+COMMANDS = {" ".join(words) for words, _ in leaves()} | {"env set", "env unset", "profile bind"}  # the last: promised
+
+
+def cures_without_command(diagnosis: Diagnosis) -> list[str]:
+    """Each cure that begins with our name and is no command of the program."""
+    cures = [one.finding.fix.command for one in diagnosis.verdicts if one.finding.fix]
+    own = [cure for cure in cures if cure.startswith("canon-ops ")]
+    return [cure for cure in own if not {cure.split()[1], " ".join(cure.split()[1:3])} & COMMANDS]
 
 
 def test_a_healthy_home_has_no_findings(clinic: Clinic) -> None:
@@ -253,12 +264,25 @@ def gateway_killed(clinic: Clinic) -> None:
     state(clinic, pid=2**22 + 1, platforms={"canon": {"state": "connected"}})
 
 
+def old_env(clinic: Clinic) -> None:
+    """As a gateway would have found it: written before every process of this machine."""
+    os.utime(clinic.home / ".env", (1, 1))
+
+
 def gateway_without_canon(clinic: Clinic) -> None:
+    old_env(clinic)
     state(clinic, pid=1, platforms={})
 
 
 def gateway_retrying(clinic: Clinic) -> None:
+    old_env(clinic)
     state(clinic, pid=1, platforms={"canon": {"state": "retrying", "error_message": "no such host"}})
+
+
+def gateway_older_than_env(clinic: Clinic) -> None:
+    state(clinic, pid=os.getpid(), platforms={"canon": {"state": "connected"}})
+    an_hour_on = clinic.home.joinpath(".env").stat().st_mtime + 3600
+    os.utime(clinic.home / ".env", (an_hour_on, an_hour_on))
 
 
 def gateway_state_damaged(clinic: Clinic) -> None:
@@ -316,7 +340,8 @@ SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
     (gateway_killed, {"gateway.running": "warning"}),
     (gateway_without_canon, {"gateway.running": "error"}),
     (gateway_retrying, {"gateway.running": "error"}),
-    (gateway_state_damaged, {"gateway.running": "unknown"}),
+    (gateway_older_than_env, {"gateway.stale": "warning"}),
+    (gateway_state_damaged, {"gateway.running": "unknown", "gateway.stale": "skipped"}),
 ]
 
 
@@ -324,10 +349,13 @@ SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
 def test_a_seeded_fault_is_found_where_it_is(
     seed: Callable[[Clinic], None], expected: Statuses, clinic: Clinic
 ) -> None:
-    """The fault's own check fires with its severity; every other check says ok, or that it could not be asked."""
+    """Its own check fires with its severity, all others say ok or "not asked", and every cure is a real command."""
     seed(clinic)
 
-    assert remarks(clinic) == expected
+    diagnosis = clinic.examine()
+
+    assert remarks(diagnosis) == expected
+    assert cures_without_command(diagnosis) == []
 
 
 def test_every_check_is_seen_to_fail() -> None:
@@ -343,13 +371,14 @@ def test_every_check_is_seen_to_fail() -> None:
         (not_enabled, "plugin.enabled", "canon-ops config add plugins.enabled canon-hermes",
          AddToList("plugins.enabled", "canon-hermes")),
         (no_config, "plugin.enabled", "canon-ops install canon", None),
-        (denied, "plugin.denied", "canon-ops config remove plugins.disabled canon-hermes",
+        (denied, "plugin.denied", "canon-ops install canon --yes",
          RemoveFromList("plugins.disabled", "canon-hermes")),
         (platform_off, "platform.enabled", "canon-ops config set platforms.canon.enabled true",
          SetConfig("platforms.canon.enabled", True)),
         (multiplexing, "gateway.multiplex", "canon-ops config set gateway.multiplex_profiles false",
          SetConfig("gateway.multiplex_profiles", False)),
-        (enabled_as_text, "plugin.enabled", "canon-ops config add plugins.enabled canon-hermes --convert", None),
+        (enabled_as_text, "plugin.enabled",
+         """canon-ops config set plugins.enabled '["borgee", "canon-hermes"]' --type json""", None),
         (key_of_another_agent, "creds.accepted", "canon-ops setup canon --canon-profile ops --agent-id agent_other",
          None),
         (key_without_environment, "creds.binding",
