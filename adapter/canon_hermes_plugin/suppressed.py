@@ -56,7 +56,7 @@ def keep(
     """
     entry = f"[{label(message, neutralise)}] {shorten(inert_body(text), ENTRY_CHARS)}"
     kept = (*state.entries.get(conversation_id, ()), entry)[-ENTRIES:]
-    while len(kept) > 1 and sum(map(len, kept)) > TOTAL_CHARS:
+    while sum(map(len, kept)) > TOTAL_CHARS:  # one entry alone always fits
         kept = kept[1:]
     entries = {**state.entries, conversation_id: kept}
     if len(entries) > CONVERSATIONS:

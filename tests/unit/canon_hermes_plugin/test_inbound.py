@@ -252,6 +252,15 @@ def test_s3_13_background_is_bounded() -> None:
     assert len(context) <= 4_000 + 450 + 250
 
 
+def test_twelve_entries_are_kept() -> None:
+    """R3.7: of many short messages the newest twelve are background."""
+    desk = Desk()
+    for number in range(20):
+        desk.deliver(agent(f"n{number}"))
+
+    assert [entry.split()[-1] for entry in desk.state.suppressed.entries["c1"]] == [f"n{n}" for n in range(8, 20)]
+
+
 def test_s3_14_conversations_are_bounded() -> None:
     """S3.14: of eighty conversations with background 64 are kept, the newest among them."""
     desk = Desk()

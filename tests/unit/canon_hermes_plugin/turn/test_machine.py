@@ -392,3 +392,54 @@ def test_a_childs_tool_makes_no_mark_meaningful() -> None:
 
     assert turn.candidate is not None
     assert turn.candidate.text == "one\ntwo"
+
+
+LONG = "x" * 60_000
+
+
+def test_the_last_text_is_shown_before_the_final_whatever_the_pace() -> None:
+    """R6.32: a text that waits for the pace is written when the run ends, and only then the final goes out."""
+    turn = a_turn(Staged(LONG, False, "s1"), PreviewEnded(True), Staged(LONG + " The end.", True, "s1"))
+    assert not turn.preview.is_idle
+
+    flushing = on_event(turn, DONE, now_ms=NOW)
+    delivering = on_event(flushing.turn, PreviewEnded(True), now_ms=NOW)
+
+    assert flushing.effects == (WritePreview(TURN, C1, LONG + " The end.", None),)
+    assert [type(effect) for effect in delivering.effects] == [DeliverFinal]
+
+
+def test_a_loose_final_does_not_wait_for_its_preview() -> None:
+    """R7.6: a finished text outside of a run goes out at once; what waits for the node is dropped."""
+    turn = a_turn(Staged(LONG, False), PreviewEnded(True), Staged(LONG + "!", False), kind=Kind.LOOSE, session=None)
+    assert not turn.preview.is_idle
+
+    assert [type(effect) for effect in on_event(turn, FINAL, now_ms=NOW).effects] == [DeliverFinal]
+
+
+def test_what_waits_at_a_silence_is_never_shown() -> None:
+    """R8.8, D65: neither when the write in flight returns nor when the time has come."""
+    turn = a_turn(Staged("one", False, "s1"), Staged("one two", False, "s1"))
+    silenced = on_event(turn, Silenced(), now_ms=NOW).turn
+
+    returned = on_event(silenced, PreviewEnded(True), now_ms=NOW)
+    woken = on_event(returned.turn, Due(), now_ms=NOW + 10_000)
+
+    assert not any(isinstance(effect, WritePreview) for effect in (*returned.effects, *woken.effects))
+
+
+def test_a_childs_tool_leaves_the_speech_open() -> None:
+    """D63: text without an id goes on in the segment that was open before the child's call."""
+    turn = a_turn(Staged("one", False), ToolStarted("grep", delegated=True), Staged("one two", False))
+
+    assert [block.text for block in turn.activity.blocks if block.kind == "text"] == ["one two"]
+    assert turn.candidate is not None
+    assert turn.candidate.text == "one two"
+
+
+def test_a_tool_that_never_reported_is_closed_in_the_trail() -> None:
+    """D43: a trail shows nothing as running."""
+    (deliver,) = play(a_turn(ToolStarted("grep"), PreviewEnded(True), FINAL, PreviewEnded(True)), DONE).effects
+
+    assert isinstance(deliver, DeliverFinal)
+    assert [block["status"] for block in deliver.final.trail] == ["completed", "completed"]
