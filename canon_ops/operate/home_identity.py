@@ -25,7 +25,7 @@ from canon_ops.settings.environments import Connection, connection_for
 from canon_ops.settings.provenance import Origin, Source
 from canon_ops.settings.secret import Secret, redact
 
-__all__ = ["HomeIdentity", "key_lines", "overriding", "profile_lines"]
+__all__ = ["HomeIdentity", "key_lines", "masked_diff", "overriding", "profile_lines"]
 
 _ENDPOINTS = {
     "base_url": "CANON_BASE_URL",
@@ -34,6 +34,10 @@ _ENDPOINTS = {
     "firebase_api_key": "CANON_FIREBASE_API_KEY",
 }
 _KEY, _ENVIRONMENT, _PROFILE = "CANON_API_KEY", "CANON_ENVIRONMENT_ID", "CANON_AGENT"
+
+_SHOWN = frozenset({_ENVIRONMENT, _PROFILE, *_ENDPOINTS.values()})
+_QUOTES = "'\""
+_HEADER_LINES = 2  # --- and +++
 
 Lines = Mapping[str, str | None]
 """Variable → its value in ``.env``; None removes every line of it."""
@@ -134,14 +138,26 @@ def overriding(home: Path, environ: Mapping[str, str], is_meant: Callable[[Resol
 
 
 def masked_diff(changes: tuple[FileChange, ...]) -> str:
-    """The changes as a diff in which no key is readable."""
-    return "".join(change.diff(mask=_mask) for change in changes)
+    """The changes as a diff that shows our own lines only, and no key in them.
+
+    Other lines of a ``.env`` are full of other programs' secrets, also where no name stands on them; one of them
+    appears (as ``…``) when the last line had no line end.
+    """
+    masked: list[str] = []
+    for change in changes:
+        # The diff is masked, not the texts: hidden lines all look alike, and a diff of them would be about nothing.
+        for number, line in enumerate(change.diff(context=0).split("\n")):
+            is_content = number >= _HEADER_LINES and line[:1] in ("+", "-")
+            masked.append(line[0] + _mask(line[1:]) if is_content else line)
+    return "\n".join(masked)
 
 
 def _mask(line: str) -> str:
-    """Hide the values of lines that hold a credential."""
     name, sign, value = line.partition("=")
-    if sign and name.strip().removeprefix("export ").strip() == _KEY:
-        end = "\n" if value.endswith("\n") else ""
-        return f"{name}={Secret(value.strip().strip(chr(39) + chr(34))).hint()}{end}"
-    return redact(line)
+    match name.strip().removeprefix("export").strip():
+        case own if sign and own == _KEY:
+            return f"{name}={Secret(value.strip().strip(_QUOTES)).hint()}"
+        case own if sign and own in _SHOWN:
+            return redact(line)
+        case _:
+            return "…"

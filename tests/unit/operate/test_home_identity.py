@@ -84,6 +84,25 @@ def test_no_key_shows_in_the_diff(tmp_path: Path) -> None:
     assert "0123456789" not in diff
 
 
+def test_no_line_of_another_program_shows_in_the_diff(tmp_path: Path) -> None:
+    """Neighbours of our lines hold other secrets: they are left out, and a last line without line end is hidden."""
+    (tmp_path / ".hermes").mkdir()
+    (tmp_path / ".hermes" / ".env").write_text(
+        'OPENAI_API_KEY=sk-neighbour\nCANON_AGENT=old\nPEM="-----BEGIN\nabcdef\n-----END"\nOTHER_TOKEN=last'
+    )
+
+    changes = identity(tmp_path).plan(key_lines(Secret("agk_live_new456789c3d4"), connection_for("canon-prod-v1")))
+
+    lines = [line for line in masked_diff(changes).splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    assert lines == [
+        "-CANON_AGENT=old",
+        "-…",
+        "+…",
+        "+CANON_API_KEY=…c3d4",
+        "+CANON_ENVIRONMENT_ID=canon-prod-v1",
+    ]
+
+
 def test_a_managed_home_is_not_written(tmp_path: Path) -> None:
     """The refusal names who manages the home."""
     with pytest.raises(ManagedHome, match="NixOS"):
