@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import click
+from click.core import ParameterSource
 
 from canon_ops.cli.output import Problem
 from canon_ops.errors import CanonOpsError, ExitCode
@@ -16,8 +17,12 @@ from canon_ops.errors import CanonOpsError, ExitCode
 __all__ = ["Failure", "Terminated", "failure_of"]
 
 
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP arrived: unwind, give back what was taken, leave with 143."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP arrived: unwind, give back what was taken, leave with 143.
+
+    It is raised wherever the main thread happens to be, also inside the event loop, which lets only KeyboardInterrupt
+    and SystemExit through and takes anything else for a broken connection.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +47,13 @@ def failure_of(exc: BaseException) -> Failure:
         case click.NoSuchOption():
             return Failure(Problem("usage", _no_such_option(exc), _way_out(exc)), ExitCode.USAGE)
         case click.UsageError():
-            return Failure(Problem("usage", exc.format_message(), _help_of(exc)), ExitCode.USAGE)
+            return Failure(Problem("usage", exc.format_message() + _variable_of(exc), _help_of(exc)), ExitCode.USAGE)
         case click.ClickException():
             return Failure(Problem("usage", exc.format_message()), ExitCode.USAGE)
-        case KeyboardInterrupt() | click.Abort() | EOFError():
-            return Failure(Problem("interrupted", "Interrupted."), ExitCode.INTERRUPTED)
         case Terminated():
             return Failure(Problem("terminated", "Terminated."), ExitCode.TERMINATED)
+        case KeyboardInterrupt() | click.Abort() | EOFError():
+            return Failure(Problem("interrupted", "Interrupted."), ExitCode.INTERRUPTED)
         case OSError(filename=str(path)) if exc.strerror:
             return Failure(Problem("outside", f"{exc.strerror}: {path}", file=path), ExitCode.OUTSIDE)
         case _:
@@ -61,6 +66,15 @@ def _no_such_option(exc: click.NoSuchOption) -> str:
     """The same sentence under every version of click."""
     near = f" Did you mean {exc.possibilities[0]}?" if exc.possibilities else ""
     return f"No such option: {exc.option_name}.{near}"
+
+
+def _variable_of(exc: click.UsageError) -> str:
+    """Where a value that nobody typed came from."""
+    if not isinstance(exc, click.BadParameter) or exc.ctx is None or exc.param is None or exc.param.name is None:
+        return ""
+    if exc.ctx.get_parameter_source(exc.param.name) is not ParameterSource.ENVIRONMENT:
+        return ""
+    return f" It came from the variable {exc.param.envvar}."
 
 
 def _way_out(exc: click.NoSuchOption) -> str | None:

@@ -65,6 +65,7 @@ class StoryTeller:
         self._silent = silent
         self._grown = ""
         self._column = 0
+        self._blank = False
         self._waiting = ExitStack()  # the spinner between the beginning of a step and its first words
 
     def begin(self, number: int, count: int, title: str) -> None:
@@ -100,19 +101,23 @@ class StoryTeller:
         return "\n".join(lines)
 
     def _piece(self, piece: str) -> None:
-        """A word or the blanks between two, on the line where it fits."""
+        """A word on the line where it fits; the blank before it is written with it, and never at a line's end."""
         if piece.isspace():
-            piece = " " if self._column else ""
-        elif self._column and self._column + len(piece) > self._canvas.width - len(_INDENT) - 4:
+            self._blank = self._column > 0
+            return
+        blank = " " if self._blank else ""
+        if self._column and self._column + len(blank + piece) > self._canvas.width - len(_INDENT) - 3:
             self._write("\n")
             self._new_line()
-        self._write(piece)
-        self._column += len(piece)
+            blank = ""
+        self._blank = False
+        self._write(blank + piece)
+        self._column += len(blank + piece)
 
     def _new_line(self) -> None:
         bar = _BAR if self._canvas.unicode else _ASCII_BAR
         self._write(f"{_INDENT} {paint(bar, DIM, colour=self._canvas.colour)}")
-        self._column = 0
+        self._column, self._blank = 0, False
 
     def _finish_growing(self) -> None:
         if self._grown:

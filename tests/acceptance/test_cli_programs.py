@@ -1,0 +1,102 @@
+"""The names under which the program is started, and the signals that end it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from canon_ops import __version__
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+
+FOLDER = Path(sys.executable).parent
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ([str(FOLDER / "canon-ops")], "canon-ops"),
+        ([str(FOLDER / "canon-hermes")], "canon-hermes"),
+        ([str(FOLDER / "canon-hermes-plugin")], "canon-hermes"),
+        ([sys.executable, "-m", "canon_ops"], "canon-ops"),
+        ([sys.executable, "-m", "canon_hermes_plugin.cli"], "canon-hermes"),
+    ],
+    ids=["canon-ops", "canon-hermes", "canon-hermes-plugin", "-m canon_ops", "-m canon_hermes_plugin.cli"],
+)
+def test_five_ways_to_start_it(command: list[str], name: str, environ: dict[str, str]) -> None:
+    """Each answers with its name and the version."""
+    done = subprocess.run([*command, "--version"], env=environ, capture_output=True, text=True, timeout=30)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{name} {__version__}\n", "")
+
+
+@pytest.mark.parametrize("page", ["--version", "--help"])
+def test_a_page_that_cannot_be_written_is_a_failure(page: str, environ: dict[str, str]) -> None:
+    """Also the two pages that need no command."""
+    done = subprocess.run(
+        [str(FOLDER / "canon-ops"), page], env=environ, stderr=subprocess.PIPE, text=True, timeout=30,
+        preexec_fn=lambda: os.close(1),
+    )  # fmt: skip
+
+    assert done.returncode == 3
+    assert done.stderr == "Error: The answer could not be written to stdout: Bad file descriptor.\n"
+
+
+def test_a_closed_stderr_loses_the_conversation_only(environ: dict[str, str]) -> None:
+    """The answer and the exit code stay; a failure is told by its code."""
+    wrong = subprocess.run(
+        [str(FOLDER / "canon-ops"), "nonsense"], env=environ, stdout=subprocess.PIPE, text=True, timeout=30,
+        preexec_fn=lambda: os.close(2),
+    )  # fmt: skip
+
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, "Terminated."), (signal.SIGHUP, 143, "Terminated.")],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+)
+def test_a_signal_unwinds_and_the_request_stays(
+    environ: dict[str, str], number: signal.Signals, code: int, word: str
+) -> None:
+    """While the owner thinks: the exit code of the signal, no traceback, and the message names the request."""
+    with CanonSandbox(CanonOptions()) as canon:
+        ends = canon.endpoints
+        child = subprocess.Popen(
+            [
+                str(FOLDER / "canon-ops"), "setup", "canon", "--environment", ends.environment_id,
+                "--base-url", ends.api, "--stream-url", ends.stream, "--owner-phone", "+15550100",
+                "--canon-profile", "ops", "--agent-id", "",
+            ],
+            env=environ, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        canon.wait(lambda world: any(request.polls for request in world.registrations.values()), timeout_s=30)
+
+        child.send_signal(number)
+        out, err = child.communicate(timeout=30)
+        (request,) = canon.human.registrations()
+
+    assert (child.returncode, out) == (code, "")
+    assert err.splitlines()[-1] == word
+    assert str(request["request_id"]) in err
+    assert "Traceback" not in err
+
+
+def test_nohup_is_respected(environ: dict[str, str]) -> None:
+    """A caller that had SIGHUP ignored does not get it back."""
+    command = f"trap '' HUP; {FOLDER / 'canon-ops'} sandbox model & child=$!; sleep 1; kill -HUP $child; sleep 0.3; kill -0 $child && kill $child; wait $child; echo $?"  # noqa: E501 - one shell line
+
+    done = subprocess.run(["/bin/sh", "-c", command], env=environ, capture_output=True, text=True, timeout=30)
+
+    assert done.stdout.splitlines()[-1] == "143"  # the SIGTERM, not the SIGHUP
