@@ -5,6 +5,7 @@ Conversation ``c1``, turn ``hermes-turn-1``, a direct chat unless a test says ot
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -18,9 +19,10 @@ from canon_hermes_plugin.turn.events import (
     SteeringAccepted,
     ToolFinished,
 )
-from canon_hermes_plugin.turn.registry import Caller
+from canon_hermes_plugin.turn.registry import Caller, Turns
 from canon_ops.wire.ids import TurnId
 from canon_ops.wire.messages import ReplyAuthority
+from canon_ops.wire.trail import final_trail
 from tests.support.pure_desk import PureDesk
 
 NOBODY = Caller()
@@ -731,3 +733,79 @@ def test_one_turns_end_keeps_anothers_bubble() -> None:
 
     assert desk.cleared == []
     assert desk.states[-2:] == [("interrupted", "turn-A"), ("streaming", "turn-B")]
+
+
+def test_s6_21_trails_are_built_while_hooks_report() -> None:
+    """S6.21: a thread that reports tools and one that builds trails never meet halfway, because a turn is a value."""
+    desk = PureDesk()
+    turn = desk.open()
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def report() -> None:
+        number = 0
+        try:
+            while not stop.is_set():
+                number += 1
+                desk.tool(turn, "grep", call_id=f"t{number % 40}")
+                desk.streams.clear()
+        except BaseException as failure:
+            failures.append(failure)
+
+    hooks = threading.Thread(target=report)
+    hooks.start()
+    try:
+        for _ in range(1_500):
+            final_trail(desk.turns.live[TURN].activity)
+    finally:
+        stop.set()
+        hooks.join()
+
+    assert failures == []
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_s6_57_only_verbose_turns_publish_a_trail(quiet: bool) -> None:
+    """S6.57: the same run with and without narration."""
+    desk = PureDesk()
+    turn = desk.open(quiet=quiet)
+    desk.tool(turn)
+    desk.send(turn, "Done.", **NOTIFY)
+
+    desk.complete(turn)
+
+    assert ("turnTrail" in desk.sent[0].metadata) is not quiet
+
+
+def test_s8_14_a_silence_ends_with_its_turn() -> None:
+    """S8.14: the next turn of the session is not silenced."""
+    desk = PureDesk()
+    first = desk.open()
+    silenced = desk.event(first, Silenced())
+    desk.complete(first)
+
+    again = desk.event(first, Silenced())
+    second = desk.open("hermes-turn-2")
+    desk.send(second, "heard", **NOTIFY)
+    desk.complete(second)
+
+    assert (silenced, again) == (True, False)
+    assert desk.texts == ["heard"]
+
+
+def test_s8_15_without_a_turn_nobody_is_silenced() -> None:
+    """S8.15: the call finds no turn, and nothing is remembered."""
+    desk = PureDesk()
+
+    assert desk.event(NOBODY, Silenced()) is False
+    assert desk.turns == Turns()
+
+
+def test_s8_22_an_empty_run_that_was_not_silenced_only_clears() -> None:
+    """S8.22: no emptying write, one clear."""
+    desk = PureDesk()
+    turn = desk.open()
+
+    desk.complete(turn)
+
+    assert (desk.streams, desk.cleared) == ([], [TURN])
