@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 from canon_ops.errors import ConflictError
 from canon_ops.files.disk import Disk, explain
-from canon_ops.files.mounts import network_file_system
+from canon_ops.runtime.mounts import network_file_system
 
 __all__ = ["FileLock", "LockTimeout"]
 

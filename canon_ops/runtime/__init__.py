@@ -1,1 +1,1 @@
-"""Floor 1: time and tasks, handed in. Every room may enter; read clock.py first."""
+"""Floor 1: time, tasks and what the kernel tells of the machine. Every room may enter; read clock.py first."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.files.mounts import file_system, network_file_system
+from canon_ops.runtime.mounts import file_system, network_file_system
 
 TABLE = r"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:40 / /mnt/share\040one rw shared:5 - nfs4 server:/export rw
