@@ -133,11 +133,14 @@ class RegistrationRun:
     async def _wait(self, state: Registration) -> RegistrationStatus | None:
         request_id, poll_token = _request(state)
         try:
-            if self.wait_s > 0:
-                every_s = min(self.every_s, self.wait_s)
-                return await self.calls.wait(request_id, poll_token, every_s=every_s, limit_s=self.wait_s)
-            status = await self.calls.status(request_id, poll_token)
-            return status if status.verdict is not Verdict.WAITING else None
+            if state.resumed or self.wait_s <= 0:  # the decision may be there already; the wait itself pauses first
+                status = await self.calls.status(request_id, poll_token)
+                if status.verdict is not Verdict.WAITING:
+                    return status
+            if self.wait_s <= 0:
+                return None
+            every_s = min(self.every_s, self.wait_s)
+            return await self.calls.wait(request_id, poll_token, every_s=every_s, limit_s=self.wait_s)
         except RequestFailed as exc:
             if _is_gone(exc):
                 raise RegistrationUnknown(

@@ -47,7 +47,13 @@ class Desk:
         )
 
     async def register(
-        self, *, wait_s: float = 5.0, start_over: bool = False, connection: Connection | None = None, **wish: Any
+        self,
+        *,
+        wait_s: float = 5.0,
+        every_s: float = 0.01,
+        start_over: bool = False,
+        connection: Connection | None = None,
+        **wish: Any,
     ) -> Registration:
         clock = SystemClock()
         wanted = Wanted(
@@ -61,7 +67,7 @@ class Desk:
                 clock,
                 self.bound.append,
                 wait_s=wait_s,
-                every_s=0.01,
+                every_s=every_s,
             )
             return await run.carry_out()
 
@@ -212,6 +218,16 @@ async def test_without_a_decision_the_request_waits(undecided: Desk) -> None:
     second = await undecided.register(wait_s=0)
 
     assert (second.phase, second.request_id) == (Phase.REGISTERED, first.request_id)
+
+
+async def test_a_decision_that_is_there_already_is_not_waited_for(undecided: Desk) -> None:
+    """The owner approved in between: the next run looks at once, before its first pause of an hour."""
+    first = await undecided.register(wait_s=0)
+    undecided.box.human.approve(first.request_id)
+
+    second = await undecided.register(wait_s=3600, every_s=3600)
+
+    assert second.phase is Phase.REGISTERED
 
 
 async def test_a_rejection_removes_the_entry_and_a_new_run_asks_anew(undecided: Desk) -> None:
