@@ -7,7 +7,6 @@ Each commit leaves a folder ``history/<id>`` with its record and both texts of e
 from __future__ import annotations
 
 import contextlib
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -121,7 +120,11 @@ class History:
         with contextlib.suppress(OSError):  # what an interrupted removal left
             gone += [path.name for path in self.folder.iterdir() if not (path / "entry.json").exists()]
         for identity in gone:
-            shutil.rmtree(self.folder / identity, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                # The record goes last: an entry without one is a removal that was interrupted.
+                for path in sorted((self.folder / identity).iterdir(), key=lambda path: path.name == "entry.json"):
+                    self._disk.unlink(path)
+                self._disk.remove_folder(self.folder / identity)
         return tuple(gone)
 
 

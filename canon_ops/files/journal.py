@@ -25,16 +25,22 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from canon_ops.errors import CanonOpsError, InternalError
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, put, write_beside
-from canon_ops.files.disk import Disk, explain
+from canon_ops.files.disk import Disk, DiskError, explain
 
-__all__ = ["FileRecord", "Journal", "Planned", "Record", "Repair", "digest"]
+__all__ = ["FileRecord", "Journal", "Planned", "Record", "Repair", "Unfinished", "digest"]
 
 Outcome = Literal["done", "abandoned"]
 FORMAT = 1
+
+
+class Unfinished(DiskError):
+    """A commit is half carried out, and the disk refuses to take it back; recovery finishes it."""
+
+    code: ClassVar[str] = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +186,9 @@ class Journal:
         """Pass the commit point and move every file into place.
 
         Raises:
-            DiskError: a file could not be replaced; the others were put back. When even that failed, the next start
-                finishes the commit. The same holds for an interrupt (``KeyboardInterrupt`` passes through).
+            DiskError: a file could not be replaced; the others were put back.
+            Unfinished: nor could they be put back; the next start finishes the commit.
+            KeyboardInterrupt: the same as for an error of the disk.
         """
         at = self.pending
         try:
@@ -191,7 +198,14 @@ class Journal:
                 at = item.target.path
                 self._replace(item, Path(file.temporary))
         except BaseException as error:
-            self._take_back(record)
+            if not self._take_back(record):
+                names = ", ".join(file.path for file in record.files)
+                raise Unfinished(
+                    f"the change of {names} was interrupted and could not be taken back ({error}); "
+                    "the next canon-ops command finishes it",
+                    fix="canon-ops history list",
+                    file=str(at),
+                ) from error
             if isinstance(error, OSError):
                 raise explain(error, at) from error
             raise
@@ -205,7 +219,8 @@ class Journal:
         self._disk.unlink(item.target.real)
         self._disk.sync_folder(item.target.real.parent)
 
-    def _take_back(self, record: Record) -> None:
+    def _take_back(self, record: Record) -> bool:
+        """Put every file back and forget the commit; False when the disk refuses even that."""
         try:
             for number, file in enumerate(record.files):
                 if digest(_read(Path(file.real))) == file.after:
@@ -214,8 +229,9 @@ class Journal:
                 self._disk.rename(self.pending / "entry.json", self.pending / "intent.json")
                 self._disk.sync_folder(self.pending)
         except (OSError, CanonOpsError):
-            return  # entry.json stands: the next start finishes the commit
+            return False
         self.discard()
+        return True
 
     # -- recovery -------------------------------------------------------------------------------------------------
 
