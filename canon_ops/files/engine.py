@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 from canon_ops.errors import RefusedError
-from canon_ops.files.yaml_quoting import Style, choose_style
+from canon_ops.files.yaml_quoting import Room, Style, choose_style
 
 __all__ = ["Address", "Engine", "EngineFault", "YamlEdit"]
 
@@ -25,17 +25,17 @@ class EngineFault(RefusedError):
 
 
 class Engine(Protocol):
-    """Each verb takes a whole text without byte-order mark and returns a whole text."""
+    """Each verb takes a whole text without byte-order mark and returns one; ``room`` is for the texts in a value."""
 
-    def replace(self, text: str, at: Address, value: Any, *, flow: bool, like: Style | None = None) -> str:
+    def replace(self, text: str, at: Address, value: Any, *, room: Room, like: Style | None = None) -> str:
         """Give the entry ``at`` another value."""
         ...
 
-    def insert(self, text: str, parent: Address, key: str, value: Any, *, flow: bool) -> str:
+    def insert(self, text: str, parent: Address, key: str, value: Any, *, room: Room) -> str:
         """Add a key behind the last one of the mapping at ``parent``."""
         ...
 
-    def append(self, text: str, parent: Address, value: Any, *, flow: bool, like: Style | None = None) -> str:
+    def append(self, text: str, parent: Address, value: Any, *, room: Room, like: Style | None = None) -> str:
         """Add an item behind the last one of the list at ``parent``."""
         ...
 
@@ -43,35 +43,35 @@ class Engine(Protocol):
         """Take out the entry ``at``."""
         ...
 
-    def render(self, value: Any, *, key: str | None = None, flow: bool, like: Style | None = None) -> str:
-        """Write ``value`` (with ``key:`` before it) as text of its own: one line for flow, whole lines for block."""
+    def render(self, value: Any, *, key: str | None = None, room: Room, like: Style | None = None) -> str:
+        """Write ``value`` as text of its own: with a key whole lines, or what stands in brackets; else a bare value."""
         ...
 
 
 class YamlEdit:
     """The engine on yaml-edit."""
 
-    def replace(self, text: str, at: Address, value: Any, *, flow: bool, like: Style | None = None) -> str:
+    def replace(self, text: str, at: Address, value: Any, *, room: Room, like: Style | None = None) -> str:
         file, parent = _open(text, at[:-1])
-        new = _dress(value, flow=flow, like=like)
+        new = _dress(value, room=room, like=like)
         if (sequence := parent.as_sequence()) is not None:
             sequence.set(at[-1], new)
         else:
             _entry(parent, at[-1]).set_value(new)
         return str(file)
 
-    def insert(self, text: str, parent: Address, key: str, value: Any, *, flow: bool) -> str:
+    def insert(self, text: str, parent: Address, key: str, value: Any, *, room: Room) -> str:
         file, node = _open(text, parent)
         mapping = _mapping(node)
-        mapping.insert_at_index(len(mapping.entries()), _dress_key(key, flow=flow), _dress(value, flow=flow))
+        mapping.insert_at_index(len(mapping.entries()), _dress_key(key, room=room), _dress(value, room=room))
         return str(file)
 
-    def append(self, text: str, parent: Address, value: Any, *, flow: bool, like: Style | None = None) -> str:
+    def append(self, text: str, parent: Address, value: Any, *, room: Room, like: Style | None = None) -> str:
         file, node = _open(text, parent)
         sequence = node.as_sequence()
         if sequence is None:
             raise EngineFault("the engine sees no list there")
-        sequence.append(_dress(value, flow=flow, like=like))
+        sequence.append(_dress(value, room=room, like=like))
         return str(file)
 
     def remove(self, text: str, at: Address) -> str:
@@ -82,12 +82,14 @@ class YamlEdit:
             _entry(parent, at[-1]).remove()
         return str(file)
 
-    def render(self, value: Any, *, key: str | None = None, flow: bool, like: Style | None = None) -> str:
-        if not flow:
-            return self.insert("_: 0\n", (), key or "", value, flow=False).removeprefix("_: 0\n")
+    def render(self, value: Any, *, key: str | None = None, room: Room, like: Style | None = None) -> str:
+        if room != "brackets":
+            if key is not None:
+                return self.insert("_: 0\n", (), key, value, room=room).removeprefix("_: 0\n")
+            return self.replace("_: 0\n", (0,), value, room=room, like=like)[3:-1]
         if key is None:
-            return self.append("_: []\n", (0,), value, flow=True, like=like)[4:-2]
-        return self.insert("_: {}\n", (0,), key, value, flow=True)[4:-2]
+            return self.append("_: []\n", (0,), value, room=room, like=like)[4:-2]
+        return self.insert("_: {}\n", (0,), key, value, room=room)[4:-2]
 
 
 def _open(text: str, at: Address) -> tuple[Any, Any]:
@@ -126,24 +128,24 @@ def _entry(node: Any, position: int) -> Any:
     return entries[position]
 
 
-def _dress(value: Any, *, flow: bool, like: Style | None = None) -> Any:
+def _dress(value: Any, *, room: Room, like: Style | None = None) -> Any:
     """A value as the engine takes it, with every text in the style that reads back."""
     import yaml_edit
 
     if isinstance(value, str):
-        style = choose_style(value, flow=flow, like=like)
+        style = choose_style(value, room=room, like=like)
         return value if style == "literal" else yaml_edit.ScalarValue(value, style=style)
     if isinstance(value, dict):
-        return {_dress_key(key, flow=flow): _dress(item, flow=flow) for key, item in value.items()}
+        return {_dress_key(key, room=room): _dress(item, room=room) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_dress(item, flow=flow) for item in value]
+        return [_dress(item, room=room) for item in value]
     return value
 
 
-def _dress_key(key: Any, *, flow: bool) -> Any:
+def _dress_key(key: Any, *, room: Room) -> Any:
     import yaml_edit
 
     if not isinstance(key, str):
         return key
-    style = choose_style(key, flow=flow)
+    style = choose_style(key, room=room)
     return yaml_edit.ScalarValue(key, style="double-quoted" if style == "literal" else style)

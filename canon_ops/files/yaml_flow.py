@@ -104,6 +104,9 @@ def remove_entry(brackets: Brackets, index: int, block: Span) -> tuple[str, Span
         cut = (start, after)
         if text[start - 1] == " " and text[after] == " ":
             cut = (start, after + 1)
+    elif comma is not None and "\n" in text[comma : entries[index + 1][0]]:  # the next line stays a line
+        before = brackets.comma_after(index - 1) if index > 0 else None
+        cut = (start if before is None else before + 1, after)
     else:
         cut = (start, entries[index + 1][0])
     if spare is None:

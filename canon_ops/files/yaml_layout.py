@@ -50,12 +50,19 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment, from its ``#`` to the end of its line, and the entry (its ordinal) it belongs to."""
+    """A comment, from its ``#`` to the end of its line, and the entry it belongs to.
+
+    Attributes:
+        owner: the ordinal of that entry in ``Layout.entries``; of those that begin together (``- - a: 1``), the first.
+        innermost: the last of those.
+        beside: on the entry's line, not above it.
+    """
 
     start: int
     end: int
     text: str
     owner: int
+    innermost: int
     beside: bool
 
 
@@ -154,9 +161,18 @@ def comments(document: YamlText, layout: Layout) -> list[Comment]:
         before = bisect_left(layout.entries, place) - 1
         line = text[text.rfind("\n", 0, place) + 1 : place].strip()
         beside = before >= 0 and bool(line) and line not in ("---", "...")
-        found.append(Comment(place, match.end(), match[0], before if beside else before + 1, beside))
+        owner = before if beside else before + 1
+        innermost = owner if beside else _innermost(text, layout.entries, owner)
+        found.append(Comment(place, match.end(), match[0], owner, innermost, beside))
         match = _HASH.search(text, match.end())
     return found
+
+
+def _innermost(text: str, entries: list[int], owner: int) -> int:
+    """The last of the entries that begin together with ``owner``: on its line, with nothing but dashes between."""
+    while owner + 1 < len(entries) and not text[entries[owner] : entries[owner + 1]].strip("-? "):
+        owner += 1
+    return owner
 
 
 def find_way(document: YamlText, layout: Layout, path: Path) -> Way:

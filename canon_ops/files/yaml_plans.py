@@ -29,13 +29,14 @@ from canon_ops.files.yaml_places import (
     stop_of,
 )
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, Replaced
-from canon_ops.files.yaml_quoting import Style
+from canon_ops.files.yaml_quoting import Room, Style, choose_style
 from canon_ops.files.yaml_reader import YamlText
 
 __all__ = ["Plan", "Planner"]
 
 Span = tuple[int, int]
 _END_MARK = re.compile(r"^\.\.\.", re.MULTILINE)
+_BLOCK_HEAD = re.compile(r"(?:[&!]\S+\s+)*[|>][-+0-9]*")
 _PROPERTIES = re.compile(r"[&!]\S+(?:[ \t]+[&!]\S+)*")
 
 
@@ -73,8 +74,8 @@ class Planner:
         glue = newline if head and not head.endswith("\n") else ""
         if self.comments:
             glue += newline
-        entry = self.engine.render(value, key=key, flow=False).replace("\n", newline)
-        new = self._ended_as_before(head + glue + entry + text[end:])
+        entry = self.engine.render(value, key=key, room="block").replace("\n", newline)
+        new = self._tidy(head + glue + entry + text[end:])
         return Plan(new, (end, end), Added((), key, value))
 
     def replace(self, way: Way, value: Any) -> Plan:
@@ -84,17 +85,42 @@ class Planner:
         text, node, at = self.document.text, way.node, _address(way)
         start, end = slot_of(self.document, self.layout, way.steps[-1])
         stop = block_stop(text, node, end)  # a value of several lines goes below the comment on its line
-        source = text
-        if isinstance(node, yaml.ScalarNode) and not node.style and "\n" in text[int(node.start_mark.index) : end]:
-            # A plain text over several lines: yaml-edit 0.2 loses the comment behind it. Make it one line first.
-            source = f"{text[: int(node.start_mark.index)]}0{text[end:]}"
-        new = self.engine.replace(source, at, value, flow=self._in_one_line(stop), like=_style_of(node))
-        gone = (0, 0)
-        if isinstance(node, yaml.CollectionNode):
-            gone = (
-                (int(node.start_mark.index), end) if node.flow_style else (line_end(text, start), line_end(text, end))
-            )
-        return Plan(self._ended_as_before(new), (start, stop), Replaced(at, value), gone)
+        room = self._room(stop)
+        style = choose_style(value, room=room, like=_style_of(node)) if isinstance(value, str) else None
+        if style == "literal" or (isinstance(value, dict | list) and value):
+            # Over several lines: first a word in the old value's place, which the engine then replaces.
+            new = self.engine.replace(self._with_word(node, start, end, stop, "0"), at, value, room=room)
+        else:
+            new = self._with_word(node, start, end, stop, self.engine.render(value, room="line", like=_style_of(node)))
+        return Plan(self._tidy(new), (start, stop), Replaced(at, value), self._inside(node, start, end))
+
+    def _inside(self, node: yaml.Node, start: int, end: int) -> Span:
+        """Where the comments of a collection stand, which go when it is replaced; not the one on its name's line."""
+        text, begin = self.document.text, int(node.start_mark.index)
+        if not isinstance(node, yaml.CollectionNode):
+            return 0, 0
+        if node.flow_style:
+            return begin, end
+        return (begin if begin < line_end(text, start) else line_end(text, start)), line_end(text, end)
+
+    def _with_word(self, node: yaml.Node, start: int, end: int, stop: int, word: str) -> str:
+        """The text with ``word`` as the value that begins behind ``start``; the comment on that line stays."""
+        text = self.document.text
+        begin = int(node.start_mark.index)
+        properties = _PROPERTIES.match(text, begin)
+        keep = properties.end() if properties and id(node) in self.layout.shared else start
+        if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+            if begin >= line_end(text, start) or properties:
+                rest = properties.end() if properties else keep
+                return f"{text[:keep]} {word}{text[rest : line_end(text, rest)]}{text[stop:]}"
+            return f"{text[:keep]} {word}{self.document.newline if stop > end else ''}{text[stop:]}"
+        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+            head = _BLOCK_HEAD.match(text, begin)
+            rest = head.end() if head else begin
+            return f"{text[:keep]} {word}{text[rest : line_end(text, rest)]}{text[stop:]}"
+        if keep > begin or begin == start or "\n" in text[start:begin]:
+            return f"{text[:keep]} {word}{text[end:]}"
+        return f"{text[:begin]}{word}{text[end:]}"
 
     def insert(self, way: Way, key: str, value: Any) -> Plan:
         """Add a key behind the last one of the mapping at the end of ``way``."""
@@ -102,8 +128,8 @@ class Planner:
         change = Added(address, key, value)
         if _in_brackets(way) or way.node.flow_style:
             return self._add_to_brackets(way, change)
-        inline = self._in_one_line(self._stop(way))
-        return self._below(way, change, lambda text: self.engine.insert(text, address, key, value, flow=inline))
+        room = self._room(self._stop(way))
+        return self._below(way, change, lambda text: self.engine.insert(text, address, key, value, room=room))
 
     def append(self, way: Way, item: Any) -> Plan:
         """Add an item behind the last one of the list at the end of ``way``."""
@@ -113,8 +139,8 @@ class Planner:
             return self._add_to_brackets(way, change, like)
         if (gap := self._dash_gap(way.node)) > 1 and not isinstance(item, dict | list):
             return self._below(way, change, lambda text: self._spaced_item(text, way.node, gap, item, like))
-        inline = self._in_one_line(self._stop(way))
-        return self._below(way, change, lambda text: self.engine.append(text, address, item, flow=inline, like=like))
+        room = self._room(self._stop(way))
+        return self._below(way, change, lambda text: self.engine.append(text, address, item, room=room, like=like))
 
     def drop(self, way: Way) -> Plan:
         """Take out the entry at the end of ``way``, with the comments directly above it."""
@@ -143,26 +169,30 @@ class Planner:
     def _below(self, way: Way, change: Change, write: Callable[[str], str]) -> Plan:
         """Add behind the last line of a block; nothing that follows the document's last value is given to ``write``."""
         text, end, stop = self.document.text, self.layout.ends[id(way.node)], self._stop(way)
-        if self.layout.entries[-1] < end:  # nothing but comments follows
-            return Plan(write(text[:stop]) + text[stop:], (end, stop), change)
-        return Plan(write(text), (end, stop), change)
+        if self.layout.entries[-1] <= end:  # nothing but comments follows
+            return Plan(self._tidy(write(text[:stop]) + text[stop:]), (end, stop), change)
+        return Plan(self._tidy(write(text)), (end, stop), change)
 
     def _stop(self, way: Way) -> int:
         return block_stop(self.document.text, way.node, self.layout.ends[id(way.node)])
 
-    def _in_one_line(self, stop: int) -> bool:
-        """Whether a text of several lines must not be written as a block that ends at ``stop``.
+    def _room(self, stop: int) -> Room:
+        """The room for a text that ends at ``stop``: one line, when a block there would take in what is below.
 
         A comment below would become part of it, and without a last line end its own last one cannot be told.
         """
         rest = self.document.text[stop:].lstrip()
-        return rest.startswith("#") or (not rest and not self.document.text.endswith("\n"))
+        only_line = rest.startswith("#") or (not rest and not self.document.text.endswith("\n"))
+        return "line" if only_line else "block"
 
-    def _ended_as_before(self, text: str) -> str:
-        """Without the line end that the engine puts behind a last line that had none."""
-        if self.document.text.endswith("\n") or not self.document.text:
-            return text
-        return text.removesuffix("\n").removesuffix("\r")
+    def _tidy(self, new: str) -> str:
+        """The habits of the old text in what the engine wrote: its line ends, and none behind a last line without."""
+        old = self.document.text
+        if "\n" in old and "\n" not in old.replace("\r\n", ""):
+            new = re.sub(r"(?<!\r)\n", "\r\n", new)
+        if old and not old.endswith("\n"):
+            new = new.removesuffix("\n").removesuffix("\r")
+        return new
 
     def _dash_gap(self, node: yaml.CollectionNode) -> int:
         """The blanks between a list's dashes and its items; 1 where they differ."""
@@ -180,7 +210,7 @@ class Planner:
         end = block_stop(self.document.text, node, self.layout.ends[id(node)])
         dash = entry_of(self.document, self.layout, Step(node, 0, 0))
         column = dash - line_start(self.document.text, dash)
-        line = " " * column + "-" + " " * gap + self.engine.render(item, flow=True, like=like)
+        line = " " * column + "-" + " " * gap + self.engine.render(item, room="line", like=like)
         newline = self.document.newline
         if text[:end].endswith("\n"):
             return text[:end] + line + newline + text[end:]
@@ -198,7 +228,7 @@ class Planner:
             new = text[:slot] + brackets + text[stop:]
         else:
             new = text[:slot] + brackets + text[slot : block[0]] + text[stop:]
-        return Plan(self._ended_as_before(new), (slot, stop), Dropped(_address(way)), (max(slot, block[0]), stop))
+        return Plan(self._tidy(new), (slot, stop), Dropped(_address(way)), (max(slot, block[0]), stop))
 
     def _without_blank_line(self, start: int) -> int:
         """Where to cut so that a blank line between comments and the document's only key goes too."""
@@ -217,7 +247,7 @@ class Planner:
         return Brackets(text, text.index(opening, int(node.start_mark.index)) + 1, stop, entries, self.comments)
 
     def _add_to_brackets(self, way: Way, change: Added, like: Style | None = None) -> Plan:
-        rendered = self.engine.render(change.value, key=change.key, flow=True, like=like)
+        rendered = self.engine.render(change.value, key=change.key, room="brackets", like=like)
         new, span = add_entry(self._brackets(way.node), rendered)
         return Plan(new, span, change)
 
@@ -225,7 +255,7 @@ class Planner:
         """Write a value in brackets where another one stands: on the same place, after a colon if there was none."""
         text, node, step = self.document.text, way.node, way.steps[-1]
         start, end = int(node.start_mark.index), self.layout.ends[id(node)]
-        rendered = self.engine.render(value, flow=True, like=_style_of(node))
+        rendered = self.engine.render(value, room="brackets", like=_style_of(node))
         if start == end:
             slot = slot_of(self.document, self.layout, step)[0]
             bare = isinstance(step.parent, yaml.MappingNode) and text[slot - 1] != ":"

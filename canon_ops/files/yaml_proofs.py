@@ -70,7 +70,7 @@ def prove(
     """
     _prove_bytes(old.text, new.text, span)
     _prove_values(old, new, change)
-    _prove_comments(old, old_layout, new, new_layout, span, gone)
+    _prove_comments(old, old_layout, new, new_layout, span, gone, change)
 
 
 def _prove_bytes(old: str, new: str, span: Span) -> None:
@@ -166,7 +166,7 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
 
 
 def _prove_comments(
-    old: YamlText, old_layout: Layout, new: YamlText, new_layout: Layout, span: Span, gone: Span
+    old: YamlText, old_layout: Layout, new: YamlText, new_layout: Layout, span: Span, gone: Span, change: Change
 ) -> None:
     start, end = span
     before, after = comments(old, old_layout), comments(new, new_layout)
@@ -176,40 +176,56 @@ def _prove_comments(
     if len(after) < len(head) + len(tail):
         raise _lost(old, next((c for c, d in zip(before, after, strict=False) if c.text != d.text), before[-1]))
     middle = after[len(head) : len(after) - len(tail)]
-    shift = len(new_layout.entries) - len(old_layout.entries)
-    first = sum(entry < start for entry in old_layout.entries)
-    last = sum(entry < end for entry in old_layout.entries)
+    owned = _Owners.of(old_layout, new_layout, span, isinstance(change, Added))
     for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
-        if comment.text != found.text or comment.beside != found.beside:
-            raise _lost(old, comment)
-        if comment.owner < first:
-            # A new entry in a bracketed collection comes between its key and the comment at the end of the line.
-            nearer = comment.beside and comment.owner == first - 1 and first <= found.owner < last + shift
-            kept = found.owner == comment.owner or nearer
-        elif comment.owner >= last:
-            kept = found.owner == comment.owner + shift
-        else:  # its entry is what changes: the comment is now at what took its place, or at what follows
-            kept = first - comment.beside <= found.owner <= last + shift
-        if old.root is None:
-            kept = True  # a document without entries: its comments belonged to none
-        if not kept:
+        same_place = old.root is None or owned.still(comment, found)  # without entries, a comment belongs to none
+        if comment.text != found.text or comment.beside != found.beside or not same_place:
             raise _lost(old, comment)
     _prove_inside(old, inside, middle, gone)
 
 
+@dataclass(frozen=True, slots=True)
+class _Owners:
+    """Which entries lie before and behind the change, and by how many places the latter moved."""
+
+    first: int
+    last: int
+    shift: int
+
+    @classmethod
+    def of(cls, old: Layout, new: Layout, span: Span, behind: bool) -> _Owners:
+        """``behind``: the change is an entry behind the others; one that starts where it does (a null) is before it."""
+        first = sum(entry < span[0] or (behind and entry == span[0]) for entry in old.entries)
+        last = max(first, sum(entry < span[1] for entry in old.entries))
+        return cls(first, last, len(new.entries) - len(old.entries))
+
+    def still(self, comment: Comment, found: Comment) -> bool:
+        """Whether ``found``, in the new text, belongs to the entry that ``comment`` belonged to."""
+        if comment.owner < self.first:
+            # A new entry in brackets comes between its key and the comment at the end of the line.
+            nearer = comment.beside and comment.owner == self.first - 1 and found.owner < self.last + self.shift
+            return _meet(comment, found, 0) or (nearer and found.owner >= self.first)
+        if comment.owner >= self.last:
+            return _meet(comment, found, self.shift)
+        # Its entry is what changes: the comment is now at what took its place, or at what follows.
+        return found.innermost >= self.first - comment.beside and found.owner <= self.last + self.shift
+
+
+def _meet(comment: Comment, found: Comment, shift: int) -> bool:
+    return comment.owner + shift <= found.innermost and found.owner <= comment.innermost + shift
+
+
 def _prove_inside(old: YamlText, inside: list[Comment], middle: list[Comment], gone: Span) -> None:
     """Inside the range, what is not removed stays, in its order, and nothing is made up."""
-    found = iter(middle)
-    left = len(middle)
+    # possible: how many of ``middle`` may be explained by the comments seen so far; equal texts leave a choice.
+    possible = {0}
     for comment in inside:
         removable = gone[0] <= comment.start < gone[1]
-        if left and (removable is False or middle[len(middle) - left].text == comment.text):
-            if next(found).text != comment.text:
-                raise _lost(old, comment)
-            left -= 1
-        elif not removable:
+        kept = {count + 1 for count in possible if count < len(middle) and middle[count].text == comment.text}
+        possible = kept | possible if removable else kept
+        if not possible:
             raise _lost(old, comment)
-    if left:
+    if len(middle) not in possible:
         raise ProofFailed("the edit would move comments or make some up (proof of comments)")
 
 

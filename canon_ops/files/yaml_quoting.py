@@ -11,9 +11,11 @@ from typing import Literal
 
 import yaml
 
-__all__ = ["Style", "choose_style"]
+__all__ = ["Room", "Style", "choose_style"]
 
 Style = Literal["plain", "single-quoted", "double-quoted", "literal"]
+# The room for a text: inside brackets, on one line outside of them, or over as many lines as it likes.
+Room = Literal["brackets", "line", "block"]
 
 # What YAML 1.2 reads as something else than text, where 1.1 does not.
 _CORE_1_2 = re.compile(
@@ -24,29 +26,29 @@ _PRINTABLE = re.compile(r"[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-
 _LITERAL = re.compile(r"[^\s#](?:[^\n]*[^\s])?(?:\n+(?:[^\n]*[^\s]))*\n?")
 
 
-def choose_style(text: str, *, flow: bool, like: Style | None = None) -> Style:
+def choose_style(text: str, *, room: Room, like: Style | None = None) -> Style:
     """The style in which ``text`` is to be written.
 
     Args:
-        flow: it will stand inside brackets.
+        room: where it will stand.
         like: the style of its neighbours or of the value it replaces; quotes are kept where they can be.
     """
     if not _PRINTABLE.fullmatch(text):
         lines = text.split("\n")
-        if not flow and len(lines) > 1 and all(map(_PRINTABLE.fullmatch, lines)) and _LITERAL.fullmatch(text):
+        if room == "block" and len(lines) > 1 and all(map(_PRINTABLE.fullmatch, lines)) and _LITERAL.fullmatch(text):
             return "literal"
         return "double-quoted"
     if like == "double-quoted" and text.isascii():
         return like
-    if like != "single-quoted" and _is_bare(text, flow=flow):
+    if like != "single-quoted" and _is_bare(text, room):
         return "plain"
     return "single-quoted"
 
 
-def _is_bare(text: str, *, flow: bool) -> bool:
+def _is_bare(text: str, room: Room) -> bool:
     if _CORE_1_2.fullmatch(text) or "\t" in text:
         return False
-    frames = ["[{}, x]", "[x, {}]", "{{k: {} }}"] if flow else ["k: {} # x", "- {}"]
+    frames = ["[{}, x]", "[x, {}]", "{{k: {} }}"] if room == "brackets" else ["k: {} # x", "- {}"]
     try:
         return all(_reads_back(frame.format(text), text) for frame in frames)
     except yaml.YAMLError:

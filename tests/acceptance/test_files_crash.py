@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     ],
 )
 def test_every_schedule_ends_old_or_new(scenario: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """T6: kill, torn write, ENOSPC, EIO, EACCES (once, or from then on) at each step; then kills of the recovery too."""
+    """T6: kill, torn write, ENOSPC, EIO, EACCES (once, or from then on) at each step; then kills of recovery too."""
     run = subprocess.run(
         [sys.executable, "-m", "tests.support.crash", scenario, str(folder)], capture_output=True, text=True, check=True
     )

@@ -1,0 +1,170 @@
+"""What an edit of config.yaml must and must not do, told by readers that are not ours.
+
+Values: PyYAML's pure loader, the gateway's. Comments: yaml-edit's own list. Lines: PyYAML's marks say which lines an
+entry stands on; all lines before and behind it must be the same afterwards.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+import yaml_edit
+
+from canon_ops.files.config_editor import ConfigDocument, ConfigRefused
+from canon_ops.files.yaml_path import Path
+from canon_ops.files.yaml_reader import same
+
+__all__ = [
+    "assert_only",
+    "assert_same_around",
+    "at",
+    "comments",
+    "edited",
+    "every_place",
+    "parse",
+    "places",
+    "read",
+    "shares",
+    "with_value",
+    "without",
+]
+
+
+def read(text: str) -> Any:
+    return yaml.safe_load(text) or {}
+
+
+def comments(text: str) -> Counter[str]:
+    return Counter(comment.text().rstrip("\r") for comment in yaml_edit.YamlFile.parse(text).comments())
+
+
+def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every place of a tree that a path can name."""
+    if path:
+        yield path, value
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
+                yield from places(item, (*path, str(key)))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from places(item, (*path, index))
+
+
+def at(tree: Any, path: Path) -> Any:
+    for name in path:
+        tree = tree[_key(tree, name)]
+    return tree
+
+
+def _key(tree: Any, name: str | int) -> Any:
+    return int(name) if isinstance(tree, dict) and name not in tree and str(name).isdigit() else name
+
+
+def with_value(tree: Any, path: Path, value: Any) -> Any:
+    tree = copy.deepcopy(tree)
+    parent = at(tree, path[:-1])
+    parent[_key(parent, path[-1])] = value
+    return tree
+
+
+def without(tree: Any, path: Path) -> Any:
+    tree = copy.deepcopy(tree)
+    parent = at(tree, path[:-1])
+    del parent[_key(parent, path[-1])]
+    return tree
+
+
+def parse(text: str) -> ConfigDocument:
+    return ConfigDocument.parse(text.encode())
+
+
+def every_place(text: str, *, kind: type | tuple[type, ...] = object) -> list[tuple[Path, Any]]:
+    return [(path, value) for path, value in places(read(text)) if isinstance(value, kind)]
+
+
+def edited(text: str, operation: str, *arguments: Any) -> str | None:
+    """The text after an operation; None when the place is refused because of an anchor."""
+    try:
+        document: ConfigDocument = getattr(parse(text), operation)(*arguments)
+        after = document.data.decode()
+    except ConfigRefused as error:
+        if error.code in ("config_alias", "config_anchor") and any(mark in text for mark in ("&", "*")):
+            return None
+        raise
+    return after
+
+
+def assert_only(text: str, after: str, expected: Any) -> None:
+    """The pure loader reads ``expected``, and line ends and byte-order mark are as before.
+
+    A change at an anchor shows at its aliases too, which the plain oracle does not know: those have tests of their own.
+    """
+    assert "&" in text or same(read(after), expected), (text, after)
+    assert after.startswith("\ufeff") == text.startswith("\ufeff")
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        assert after.count("\r\n") == after.count("\n"), (text, after)
+    blank_lines = "\n\n" in text.replace("\r", "")  # a blank line before the last entry then is the last line
+    if text and not text.endswith("\n") and not text.startswith("#") and not blank_lines:
+        assert not after.endswith("\n"), (text, after)
+
+
+def shares(text: str, path: Path) -> bool:
+    """A change at this place is seen through an alias too: the plain oracle does not know that for scalars."""
+    return "&" in text and not isinstance(at(read(text), path), dict | list)
+
+
+def lines_of(text: str, path: Path) -> tuple[int, int]:
+    """The first and the last line (from 0) that the entry at ``path`` stands on."""
+    node: Any = yaml.compose(text.removeprefix("\ufeff"), yaml.SafeLoader)
+    first = int(node.start_mark.line) if node is not None else 0
+    for name in path:
+        parent_is_flow = bool(node.flow_style)
+        if isinstance(node, yaml.MappingNode):
+            key, node = next((key, value) for key, value in node.value if key.value == str(name))
+            first = int(key.start_mark.line)
+        else:
+            column, node = int(node.start_mark.column), node.value[int(name)]
+            first = int(node.start_mark.line)
+            lines = text.removeprefix("\ufeff").split("\n")
+            while not parent_is_flow and lines[first][column : column + 1] != "-":
+                first -= 1  # the dash stands on a line of its own
+    return first, max(first, _last_line(node)) if node is not None else 0
+
+
+def _last_line(node: Any) -> int:
+    if isinstance(node, yaml.ScalarNode):
+        block = node.style in ("|", ">")
+        return int(node.end_mark.line) - 1 if block and node.end_mark.column == 0 else int(node.end_mark.line)
+    if node.flow_style or not node.value:
+        return int(node.end_mark.line)
+    parts = [part for entry in node.value for part in (entry if isinstance(entry, tuple) else (entry,))]
+    return max(map(_last_line, parts))
+
+
+def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool = False) -> None:
+    """Every line before and behind the entry at ``path`` is the same, byte for byte.
+
+    Args:
+        comment_above: the comment lines directly above the entry, and the line before them, belong to the edit too.
+    """
+    if "&" in text or "? " in text or "!!" in text or not read(text):
+        return  # aliases share marks with their anchors; explicit keys and tags begin before their mark
+    if comment_above and len(path) > 1 and len(at(read(text), path[:-1])) == 1:
+        path = path[:-1]  # the last entry: its collection becomes empty
+    first, last = lines_of(text, path)
+    old, new = text.removeprefix("\ufeff").split("\n"), after.removeprefix("\ufeff").split("\n")
+    if comment_above:
+        if old[first].lstrip().startswith("- ") and (isinstance(path[-1], str) or "- -" in old[first]):
+            return  # what follows the first entry behind a dash moves up to it
+        while first > 0 and old[first - 1].strip().startswith(("#", "-")):
+            first -= 1
+        first = max(0, first - 1)
+    behind = old[last + 1 :]
+    assert new[:first] == old[:first], (path, text, after)
+    assert not behind or new[-len(behind) :] == behind, (path, text, after)
+    assert len(new) >= first + len(behind), (path, text, after)
