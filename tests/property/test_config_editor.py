@@ -27,13 +27,13 @@ from tests.support.config_oracle import (
 )
 from tests.support.config_texts import write_text
 
-VALUES = (
+VALUES: tuple[Any, ...] = (
     "plain", "off", "12:30", "it's # x", "", "two\nlines", "😀", "a: b", "tab\t", True, None, 0, -1.5,
     [], {}, ["x", "off"], {"k": {"l": [1]}}, "x, y", "[z", "~", "0x10", "- q",
 )  # fmt: skip
 
 
-def check(source: Any) -> str:
+def check(source: random.Random) -> str:
     """One document, one edit; the name of the edit."""
     text = write_text(source)
     try:

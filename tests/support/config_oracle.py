@@ -147,7 +147,7 @@ def _last_line(node: Any) -> int:
 
 
 def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool = False) -> None:
-    """Every line before and behind the entry at ``path`` is the same, byte for byte.
+    """Every line before and behind the entry at ``path`` is the same (``assert_only`` looks at the line ends).
 
     Args:
         comment_above: the comment lines directly above the entry, and the line before them, belong to the edit too.
@@ -157,7 +157,7 @@ def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool
     if comment_above and len(path) > 1 and len(at(read(text), path[:-1])) == 1:
         path = path[:-1]  # the last entry: its collection becomes empty
     first, last = lines_of(text, path)
-    old, new = text.removeprefix("\ufeff").split("\n"), after.removeprefix("\ufeff").split("\n")
+    old, new = ([line.rstrip("\r") for line in one.removeprefix("\ufeff").split("\n")] for one in (text, after))
     if comment_above:
         if old[first].lstrip().startswith("- ") and (isinstance(path[-1], str) or "- -" in old[first]):
             return  # what follows the first entry behind a dash moves up to it
