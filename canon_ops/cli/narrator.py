@@ -17,6 +17,7 @@ from canon_ops.demo.narration import Narrator, StepReport
 __all__ = ["RecordNarrator", "StoryTeller", "narrator_for"]
 
 _INDENT = "     "
+_KEEP = "\N{NO-BREAK SPACE}"  # a number and its unit stay on one line
 _BAR, _ASCII_BAR = "│ ", "| "
 
 
@@ -75,7 +76,7 @@ class StoryTeller:
 
     def tell(self, text: str) -> None:
         self._finish_growing()
-        self._write(f"{_INDENT} {self._wrapped(text, margin=6)}\n")
+        self._write(f"{_INDENT} {self._wrapped(visible(text), margin=6)}\n")
 
     def grow(self, text: str) -> None:
         """Write what is new; a text that was rewritten from the start begins a line of its own."""
@@ -93,12 +94,11 @@ class StoryTeller:
     def end(self, step: StepReport) -> None:
         self._finish_growing()
         mark = mark_of(Mark.OK if step.ok else Mark.ERROR, self._canvas)
-        seconds = paint(f"({step.duration_s:.1f} s)", DIM, colour=self._canvas.colour)
-        self._write(f"{_INDENT} {mark} {self._wrapped(step.detail, margin=8)} {seconds}\n")
+        told = self._wrapped(f"{visible(step.detail)} ({step.duration_s:.1f}{_KEEP}s)", margin=8)
+        self._write(f"{_INDENT} {mark} {told.replace(_KEEP, ' ')}\n")
 
     def _wrapped(self, text: str, *, margin: int) -> str:
-        lines = wrapped(visible(text), self._canvas.width, margin)
-        return "\n".join(lines)
+        return "\n".join(wrapped(text, self._canvas.width, margin))
 
     def _piece(self, piece: str) -> None:
         """A word on the line where it fits; the blank before it is written with it, and never at a line's end."""

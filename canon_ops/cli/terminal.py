@@ -60,8 +60,14 @@ def mark_of(mark: Mark, canvas: Canvas) -> str:
 
 
 def visible(text: str) -> str:
-    """Control characters written out, so that data cannot move the cursor or rename the window."""
-    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+    """Control characters written out, so that data cannot move the cursor, rename the window or reverse the line."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char.isprintable() or char in "\n\t\N{NO-BREAK SPACE}\N{ZERO WIDTH JOINER}":
+        return char
+    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
 
 
 def _lines(block: Block, canvas: Canvas, name_width: int) -> Iterator[str]:

@@ -54,12 +54,6 @@ ROOT = Entry(
             ),
         ),
         Entry(
-            "doctor",
-            "Check an installation, and name the command that repairs what is wrong.",
-            "doctor:command",
-            section="Look",
-        ),
-        Entry(
             "config",
             "Read and edit the Hermes configuration, keeping every other byte.",
             section="Change",
@@ -70,14 +64,12 @@ ROOT = Entry(
             ),
         ),
         Entry(
-            "schema",
-            "Describe the JSON documents of the other commands.",
+            "doctor",
+            "Check an installation, and name the command that repairs what is wrong.",
+            "doctor:command",
             section="Look",
-            children=(
-                Entry("list", "List the JSON documents that commands answer with.", "schema:list_command"),
-                Entry("show", "Print the JSON Schema of one document.", "schema:show_command"),
-            ),
         ),
+        Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),
         Entry(
             "demo",
             "Watch the whole product work, in a temporary home and without any network.",
@@ -93,7 +85,15 @@ ROOT = Entry(
                 Entry("model", "Serve a scripted chat model on loopback until stopped.", "sandbox:model_command"),
             ),
         ),
-        Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),
+        Entry(
+            "schema",
+            "Describe the JSON documents of the other commands.",
+            section="For scripts",
+            children=(
+                Entry("list", "List the JSON documents that commands answer with.", "schema:list_command"),
+                Entry("show", "Print the JSON Schema of one document.", "schema:show_command"),
+            ),
+        ),
     ),
 )
 

@@ -180,7 +180,8 @@ def watch_the_answer(stage: Stage) -> str:
     stage.prompt_received = next(iter(request.system.strip().splitlines()), "")
     stage.narrator.tell(f"the model was told: {stage.prompt_received}")
     stage.narrator.tell(f"the model was asked: {stage.options.message}")
-    stage.narrator.tell(f"the agent wrote: {stage.answer}")
+    if seen != stage.answer:  # else it stands there already, as it grew
+        stage.narrator.tell(f"the agent wrote: {stage.answer}")
     if stage.answer.split() != request.plan.text.split():
         raise DemoFailed(f"The model said something else: {request.plan.text}", file=str(stage.log))
     return f"one durable message after {stage.previews} live previews"

@@ -64,7 +64,7 @@ def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) ->
     assert not is_alive(data["gateway"]["pid"])
     assert "canon" in Path(data["log"]).read_text()
     assert "edit_interval: 0.25         # seconds" in (Path(data["home"]) / "config.yaml").read_text()
-    assert f"the agent wrote: {answer}" in done.stderr
+    assert f"│ {answer}" in done.stderr
 
 
 def test_ctrl_c_leaves_nothing_running_and_nothing_behind(environ: dict[str, str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from canon_ops.cli.output import Diff, Fields, Item, Line, Mark, Table
 from canon_ops.cli.terminal import Canvas, render
 
@@ -76,6 +78,17 @@ def test_a_table_folds_long_cells_and_reads_no_markup() -> None:
     )  # fmt: skip
 
 
-def test_control_characters_in_data_are_shown_not_obeyed() -> None:
-    """A file name cannot clear the screen."""
-    assert render((Line("a\x1b[2Jb\x07"),), PLAIN_CANVAS) == "a\\x1b[2Jb\\x07\n"
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ("a\x1b[2Jb\x07", "a\\x1b[2Jb\\x07"),
+        ("name\u202egnp.exe", "name\\u202egnp.exe"),
+        ("caf\u00e9 \N{NO-BREAK SPACE}10", "caf\u00e9 \N{NO-BREAK SPACE}10"),
+        ("\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET}", "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET}"),
+        ("\udc80", "\\udc80"),
+    ],
+    ids=["escape and bell", "reversed text", "no-break space", "joined emoji", "undecodable byte"],
+)
+def test_control_characters_in_data_are_shown_not_obeyed(data: str, shown: str) -> None:
+    """A file name cannot clear the screen or read backwards; ordinary text of any language stays as it is."""
+    assert render((Line(data),), PLAIN_CANVAS) == f"{shown}\n"
