@@ -55,6 +55,7 @@ logger = logging.getLogger(__name__)
 
 STATUS_EVERY_S: Final = 30.0  # Canon adapter R2.8
 SIGNALS_EVERY_S: Final = 15.0
+LISTENING_S: Final = 5.0  # ours: the host allows a connect 30 s and more
 FAREWELL_S: Final = 3.0  # the host gives an adapter a few seconds to disconnect; answers that are on their way use them
 
 
@@ -133,8 +134,16 @@ class CanonRuntime:
         if isinstance(opened, Refusal):
             self._refuse(opened)
             return False
-        self._start(opened)
+        await self._until_listening(self._start(opened))
         return True
+
+    async def _until_listening(self, supervisor: StreamSupervisor) -> None:
+        """Wait a moment for the stream: without a cursor, what is said before it stands would never reach us."""
+        try:
+            async with asyncio.timeout(LISTENING_S):
+                await supervisor.opened()
+        except TimeoutError:
+            logger.warning("Canon: the stream did not open within %g s; it is tried on", LISTENING_S)
 
     async def disconnect(self) -> None:
         """Stop listening, say goodbye to what runs, and leave nothing behind; safe at any time and to repeat."""
@@ -160,7 +169,7 @@ class CanonRuntime:
             self._port.mark_disconnected()
         self._offload.close()
 
-    def _start(self, session: Session) -> None:
+    def _start(self, session: Session) -> StreamSupervisor:
         """Everything after Canon accepted us, without waiting. Source: R2.4."""
         self._loop = asyncio.get_running_loop()
         self._session = session
@@ -198,6 +207,7 @@ class CanonRuntime:
         self._own(self._listen(supervisor))
         self._own(self._every(STATUS_EVERY_S, self._publish_status))
         self._own(self._every(SIGNALS_EVERY_S, self._poll_signals))
+        return supervisor
 
     def _refuse(self, refusal: Refusal) -> None:
         logger.error("Canon: not connected (%s): %s", refusal.code, refusal.sentence)
@@ -340,6 +350,7 @@ class CanonRuntime:
                 call_id=_text(call, "tool_call_id") or None,
                 args=call.get("args"),
                 delegated=bool(call.get("delegated")),
+                request=_text(call, "api_request_id") or None,
             ),
         )
 

@@ -5,8 +5,8 @@ frame decides when the cursor moves; when handling has failed, :meth:`StreamSupe
 purpose and the frame is delivered once more.
 
 Every reconnect is preceded by a pause that grows and is cut at random, also after a clean end: a server that closes at
-once is not called in a loop. The pauses start over once a connection has proved healthy, that is after any event beyond
-the greeting, or half a minute of quiet life.
+once is not called in a loop. The pauses start over once a connection has proved healthy, that is after any event with
+an id (the greeting has none), or half a minute of quiet life.
 
 Source: Canon adapter R2.10-R2.12, D21, D22.
 """
@@ -31,7 +31,6 @@ __all__ = ["FrameStream", "OpenStream", "StreamSupervisor"]
 
 logger = logging.getLogger(__name__)
 
-GREETING: Final = "connected"
 HEALTHY_AFTER_S: Final = 30.0  # as long as the longest pause of ours
 ASKED_MAX_S: Final = 300.0  # the longest pause that we grant to a server that asks for one
 
@@ -78,6 +77,11 @@ class StreamSupervisor:
         self._clock = clock
         self._rng = rng
         self._replay = asyncio.Event()
+        self._opened = asyncio.Event()
+
+    async def opened(self) -> None:
+        """Return once a first connection brought its greeting: from then on nothing that Canon says is missed."""
+        await self._opened.wait()
 
     def replay(self) -> None:
         """Break the connection, so that Canon sends everything after the cursor again."""
@@ -116,7 +120,8 @@ class StreamSupervisor:
     async def _read(self, life: _Life) -> None:
         async with self._open_stream(last_event_id=self._cursor()) as stream:
             async for frame in stream:
-                life.saw_event = life.saw_event or frame.event != GREETING
+                self._opened.set()
+                life.saw_event = life.saw_event or frame.id is not None
                 life.wanted_pause_s = stream.retry_s
                 await self._take(frame)
 

@@ -102,12 +102,14 @@ class ToolStarted:
 
     Attributes:
         delegated: the call comes from a delegated child; it is shown, but it ends no speech of this turn.
+        request: the model's answer that asked for the call, as the host names it; its calls are one round of tools.
     """
 
     name: str
     call_id: str | None = None
     args: object = None
     delegated: bool = False
+    request: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

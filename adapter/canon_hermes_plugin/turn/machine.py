@@ -239,10 +239,10 @@ def _linger(turn: Turn, *, now_ms: int) -> Step:
 def _stage(turn: Turn, event: Staged, *, now_ms: int) -> Step:
     segment = event.stream_message_id
     candidate = turn.candidate or Candidate()
-    if event.after_tools and turn.tools_awaited:
-        if segment is not None and not candidate.has_part(segment):
-            candidate = Candidate()  # what is in it was said before the tools, and only came late
-        turn = replace(turn, tools_awaited=False)
+    is_new = segment is not None and not candidate.has_part(segment) and not turn.activity.has_segment(segment)
+    if event.after_tools and is_new and turn.rounds_awaited:
+        candidate = Candidate()  # what is in it was said before the tools, and only came late
+        turn = replace(turn, rounds_awaited=turn.rounds_awaited - 1)
     is_sealed = segment is not None and turn.activity.has_segment(segment) and not candidate.has_part(segment)
     activity = turn.activity.speech(event.text, stream_message_id=segment, finalized=event.finalized)
     turn = replace(turn, activity=activity)
@@ -266,7 +266,9 @@ def _tool_started(turn: Turn, event: ToolStarted, *, now_ms: int) -> Step:
     activity = activity.tool_started(event.name, call_id=event.call_id, args=event.args)
     turn = replace(turn, activity=activity)
     if not event.delegated:
-        turn = replace(turn, candidate=None, tools_awaited=True)
+        is_same_round = turn.rounds_awaited > 0 and event.request == turn.last_request
+        rounds = turn.rounds_awaited if is_same_round else turn.rounds_awaited + 1
+        turn = replace(turn, candidate=None, rounds_awaited=rounds, last_request=event.request)
     return _show_activity(turn, now_ms=now_ms)
 
 

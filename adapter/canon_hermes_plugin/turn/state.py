@@ -84,7 +84,8 @@ class Turn:
         opening: what was decided when it opened.
         state: the last state published; None when none was.
         doing: the state that the next node write will be followed by.
-        tools_awaited: a tool has started, and the host has not marked any speech as coming after it.
+        rounds_awaited: rounds of tools that have started, less the speech that the host has marked as following one.
+        last_request: the model's answer whose tools started last.
         waiting: how many questions and approvals are waiting for a human.
         silenced: ``no_reply`` holds.
         interrupted: this adapter interrupted the run.
@@ -103,7 +104,8 @@ class Turn:
     preview: Preview = field(default_factory=Preview)
     state: TurnPhase | None = None
     doing: TurnPhase = TurnPhase.STREAMING
-    tools_awaited: bool = False
+    rounds_awaited: int = 0
+    last_request: str | None = None
     waiting: int = 0
     silenced: bool = False
     interrupted: bool = False

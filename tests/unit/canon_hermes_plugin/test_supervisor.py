@@ -18,6 +18,7 @@ from canon_ops.wire.retry import TransportKind
 from canon_ops.wire.sse import Frame
 
 GREETING = Frame("connected", None, "{}")
+CONTEXT = Frame("agent.context", None, "{}")
 Script = Callable[[], AsyncIterator[Frame]]
 
 
@@ -95,7 +96,7 @@ def gaps(server: Server) -> list[float]:
 async def test_a_server_that_closes_at_once_is_not_called_in_a_loop() -> None:
     """S2.18: after each clean end the pause grows from a second to half a minute, each cut by at most a half."""
     clock = ManualClock()
-    server = Server(clock, says(GREETING))
+    server = Server(clock, says(GREETING, CONTEXT))
 
     await run_for(supervisor(server, clock, lambda _: None, [None]), clock, 120)
 

@@ -375,6 +375,22 @@ def test_speech_that_comes_after_its_tool_is_narration() -> None:
     assert turn.candidate.text == "The answer."
 
 
+def test_speech_may_lag_behind_two_rounds_of_tools() -> None:
+    """Each round has its own mark, however late its speech comes; the calls of one round count once."""
+    turn = a_turn(
+        ToolStarted("grep", "t1", request="r1"),
+        ToolStarted("read", "t2", request="r1"),
+        Staged("I will look.", True, "s1"),
+        ToolStarted("grep", "t3", request="r2"),
+        Staged("Once more.", True, "s2", after_tools=True),
+        Staged("The answer.", True, "s3", after_tools=True),
+        Staged("And more.", True, "s4", after_tools=True),
+    )
+
+    assert turn.candidate is not None
+    assert turn.candidate.text == "The answer.\nAnd more."
+
+
 @pytest.mark.parametrize("tools", [[], [ToolStarted("grep", "t1"), Staged("After.", True, "s0", after_tools=True)]])
 def test_a_mark_without_a_new_tool_drops_nothing(tools: list[TurnEvent]) -> None:
     """A later segment may begin with a blank line that the model wrote: what stands before it is part of the answer."""

@@ -1,0 +1,253 @@
+"""The adapter on the real host's base class: what it tells the host, how it connects, and how a run becomes a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.adapter import adapter_class
+from canon_hermes_plugin.host import load_host
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.conversing import states_of
+from tests.support.hosted_adapter import build, hosted, platform_config, until
+
+SHUTDOWN = {"suppressedStaleOutput": True}
+
+
+@pytest.fixture
+def box() -> Iterator[CanonSandbox]:
+    with CanonSandbox(CanonOptions()) as running:
+        yield running
+
+
+# --- what the host reads ------------------------------------------------------------------------------------------
+
+
+def test_the_host_reads_limits_in_bytes() -> None:
+    """S7.21, R1.16: length is UTF-8 bytes, a part fits the limit with the host's reserve, a draft may hold sixteen."""
+    adapter = adapter_class()(platform_config())
+
+    assert (adapter.message_len_fn("שלום"), adapter.message_len_fn("hello")) == (8, 5)
+    assert (adapter.MAX_MESSAGE_LENGTH, adapter.streaming_overflow_limit()) == (3_900, 60_800)
+    assert (adapter.name, adapter.REQUIRES_EDIT_FINALIZE, adapter.splits_long_messages) == ("Canon", True, True)
+
+
+def test_the_host_cuts_text_with_our_unit() -> None:
+    """S7.22: the host's own truncation, given our unit and a part's budget, makes parts that fit."""
+    adapter = adapter_class()(platform_config())
+
+    parts = adapter.truncate_message("שלום עולם " * 800, 3_800, len_fn=adapter.message_len_fn)
+
+    assert len(parts) > 3 and all(len(part.encode()) <= 3_800 for part in parts)
+
+
+def test_a_multiplexing_host_gets_no_adapter(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1.6: the constructor refuses before anything is read; the profile file is not even looked for."""
+    import agent.secret_scope
+
+    monkeypatch.setattr(agent.secret_scope, "_MULTIPLEX_ACTIVE", True)
+    monkeypatch.setenv("CANON_AGENTS_FILE", str(tmp_path / "missing" / "agents.json"))
+
+    with pytest.raises(RuntimeError, match=r"gateway\.multiplex_profiles is enabled"):
+        adapter_class()(platform_config())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        pytest.param("CANON_INBOUND_IMAGE_DELIVERY", "trusted-ish", "trusted-only", id="S1.10"),
+        pytest.param(
+            "CANON_INBOUND_VISUAL_MEDIA_DELIVERY", "trusted-ish", "CANON_INBOUND_VISUAL_MEDIA_DELIVERY", id="S1.11"
+        ),
+        pytest.param("CANON_TURN_VERBOSITY", "loud", "CANON_TURN_VERBOSITY", id="S1.12"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
+) -> None:
+    """S1.10, S1.11, S1.12: an operator who turned something off must not get it all the same."""
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ValueError, match=words):
+        adapter_class()(platform_config())
+
+
+async def test_an_agents_message_passes_the_hosts_gate(box: CanonSandbox) -> None:
+    """S1.19: what Canon admitted from an agent reaches the host without a user id, and the host's gate lets it in."""
+    from gateway.authz_mixin import GatewayAuthorizationMixin
+
+    mako = box.human.add_agent("Mako")["agent_id"]
+    room = box.human.open_conversation(["agent_sandbox", mako, box.endpoints.owner_id])
+    async with hosted(box) as stage:
+        box.human.say(room, "your turn", sender=mako, metadata={"turnSemantics": "turn_complete"})
+        await until(lambda: stage.events)
+        (event,) = stage.events
+
+        gate = GatewayAuthorizationMixin()
+        gate.adapters = {load_host().platform: stage.adapter}
+
+        assert gate._is_user_authorized(event.source)
+    assert (event.source.user_id, event.source.user_name, event.internal) == (None, "Mako", False)
+
+
+# --- connecting ---------------------------------------------------------------------------------------------------
+
+
+async def test_without_a_key_the_platform_is_down_for_good() -> None:
+    """S2.1: no credential anywhere is fatal and not retried."""
+    from canon_hermes_plugin.active import ActiveSet
+
+    adapter = build(platform_config(), active=ActiveSet())
+
+    assert not await adapter.connect()
+    assert (adapter.fatal_error_code, adapter.fatal_error_retryable) == ("missing_api_key", False)
+    await adapter.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "retryable"),
+    [
+        pytest.param("health-wrong-environment", "environment_mismatch", False, id="S2.2"),
+        pytest.param("me-401", "auth_failed", False, id="S2.3"),
+        pytest.param("me-403", "auth_failed", False, id="S2.3-revoked"),
+        pytest.param("me-503", "connect_failed", True, id="S2.4"),
+        pytest.param("conversations-503", "connect_failed", True, id="S2.4-conversations"),
+    ],
+)
+async def test_trouble_at_connect_is_sorted(box: CanonSandbox, fault: str, code: str, retryable: bool) -> None:
+    """S2.2, S2.3, S2.4: what a person must mend is fatal, what passes by itself is tried again; nothing stays open."""
+    box.fault(fault, times=None)
+    before = asyncio.all_tasks()
+
+    async with hosted(box, connect=False) as stage:
+        connected = await stage.adapter.connect()
+
+    assert (connected, stage.adapter.fatal_error_code, stage.adapter.fatal_error_retryable) == (False, code, retryable)
+    assert asyncio.all_tasks() == before
+
+
+async def test_an_unreachable_api_is_tried_again() -> None:
+    """D20: nobody listens at all; that is no mismatch, and the host may try again."""
+    with CanonSandbox(CanonOptions()) as gone:
+        config = platform_config(gone)
+    from canon_hermes_plugin.active import ActiveSet
+
+    adapter = build(config, active=ActiveSet())
+
+    assert not await adapter.connect()
+    assert (adapter.fatal_error_code, adapter.fatal_error_retryable) == ("connect_failed", True)
+    await adapter.disconnect()
+
+
+async def test_a_key_revoked_while_connected_is_fatal(box: CanonSandbox) -> None:
+    """D22: when the stream is refused, the host is told for good, and disconnects us without a deadlock."""
+    async with hosted(box) as stage:
+        box.human.revoke()
+        box.human.drop_streams()
+
+        await until(lambda: stage.fatal)
+
+    assert stage.fatal == [("auth_failed", False)]
+
+
+async def test_disconnecting_leaves_nothing_behind(box: CanonSandbox) -> None:
+    """R2.6: no task, no thread and no stream survives; connecting was complete before."""
+    tasks = asyncio.all_tasks()
+
+    async with hosted(box) as stage:
+        await until(lambda: box.human.journal() and stage.active.members())
+        await box.until("connected")
+
+    assert asyncio.all_tasks() == tasks
+    await until(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("canon-test")])
+    await until(lambda: not box.engine.streams)
+    assert stage.active.members() == ()
+
+
+async def test_after_disconnect_output_is_stale(box: CanonSandbox) -> None:
+    """S2.15: a send after the end succeeds for the host, is marked, and writes nothing."""
+    async with hosted(box) as stage:
+        pass
+    sent = len(box.transcript())
+
+    result = await stage.adapter.send(box.endpoints.conversation_id, "too late")
+
+    assert (result.success, result.raw_response, len(box.transcript())) == (True, SHUTDOWN, sent)
+
+
+# --- a run becomes a turn -----------------------------------------------------------------------------------------
+
+
+async def test_an_unstreamed_answer_is_the_turns_final(box: CanonSandbox) -> None:
+    """S6.54: what the handler returns is sent by the host, staged, and delivered once when the run completes."""
+
+    async def agent(_event: Any, _adapter: Any) -> str:
+        return "the answer"
+
+    async with hosted(box, agent):
+        message = box.human.say(None, "hello")
+        (answer,) = await box.until("answer", to=message)
+        await until(lambda: states_of(box, answer["metadata"]["turnId"])[-1:] == ["completed"])
+
+    states = states_of(box, answer["metadata"]["turnId"])
+    assert (answer["text"], states[0]) == ("the answer", "thinking")
+    assert len(await box.until("turn_complete")) == 1
+
+
+async def test_a_run_without_an_answer_opens_and_closes(box: CanonSandbox) -> None:
+    """S6.54: a run that says nothing shows thinking, then completed, and posts nothing."""
+    async with hosted(box):
+        box.human.say(None, "hello")
+        await until(lambda: [state["state"] for state in box.human.turns()] == ["thinking", "completed"])
+
+    assert [entry["origin"] for entry in box.transcript()] == ["human"]
+
+
+async def test_a_failed_runs_notice_is_delivered(box: CanonSandbox) -> None:
+    """S6.52, D7: the host's error notice, sent unmarked after the failed run, reaches people as its own message."""
+
+    async def agent(_event: Any, _adapter: Any) -> str:
+        raise ValueError("broken agent")
+
+    async with hosted(box, agent):
+        box.human.say(None, "hello")
+        (notice,) = await box.until("messages")
+        await until(lambda: [state["state"] for state in box.human.turns()][-1:] == ["interrupted"])
+
+    assert "broken agent" in notice["text"] and "turnId" not in notice["metadata"]
+
+
+async def test_typing_is_kept_alive_by_the_host(box: CanonSandbox) -> None:
+    """S6.37: while the host's typing loop runs the dots are refreshed, and the last call takes them away."""
+    async with hosted(box) as stage:
+        loop = asyncio.ensure_future(stage.adapter._keep_typing(box.endpoints.conversation_id, interval=0.01))
+        await until(lambda: len(typing_calls(box)) >= 2)
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
+
+    assert typing_calls(box)[-1] == {"conversationId": box.endpoints.conversation_id, "typing": False}
+    assert set(map(str, typing_calls(box)[:2])) == {
+        str({**typing_calls(box)[-1], "typing": True, "status": "thinking"})
+    }
+
+
+async def test_chat_info_tells_direct_from_group(box: CanonSandbox) -> None:
+    """R2.16: a room that we do not know is looked up once; a group says so."""
+    async with hosted(box) as stage:
+        ben = box.human.add_person("Ben")
+        room = box.human.open_conversation([box.endpoints.owner_id, ben, "agent_sandbox"], name="Trio")
+
+        info = await stage.adapter.get_chat_info(room)
+        direct = await stage.adapter.get_chat_info(box.endpoints.conversation_id)
+
+    assert info == {"id": room, "name": "Trio", "type": "group"}
+    assert direct["type"] == "dm"
+
+
+def typing_calls(box: CanonSandbox) -> list[dict[str, Any]]:
+    return [entry["body"] for entry in box.journal() if entry["path"] == "/typing"]
