@@ -31,7 +31,7 @@ class CanonApp:
         self._engine = engine
         self._stream_port = stream_port
         self._api = Router(
-            [*admin_routes(engine, human, admin_token), *_routes(engine, "api", API_ROUTES)],
+            [*_routes(engine, "api", API_ROUTES), *admin_routes(engine, human, admin_token)],
             redirect_slashes=False,
             default=NotServed(engine, "api"),
         )

@@ -141,6 +141,7 @@ class ServerThread:
             access_log=False,
             server_header=False,
             date_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=GRACE_S,
         )
         self._server = _Server(config, on_start=self._started, on_stop=self._on_stop)
