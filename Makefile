@@ -51,7 +51,7 @@ wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 test-interop: $(STAMP)  ## the sandbox against the published plugin in a real gateway (made in .hosts, once)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	scripts/test_wheel.sh $(PYTHON)

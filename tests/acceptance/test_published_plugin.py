@@ -6,54 +6,20 @@ whose faults it meets as the wire says it must. ``make test-interop`` runs it; t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from canon_ops.hermes.gateway import GatewayProcess
-from canon_ops.sandbox.model.server import ModelSandbox
-from canon_ops.sandbox.server import CanonSandbox
-from tests.support.canon_gateways import furnish_canon_home, register_profile, start_canon_gateway
-from tests.support.published import PUBLISHED_0_14_1, published_host
-from tests.support.sandboxes import canon_box, model_box
+from tests.support.published import Scene, published_scene
 
 pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
 
 
-@dataclass
-class Scene:
-    """One gateway with the published plugin, connected."""
-
-    box: CanonSandbox
-    model: ModelSandbox
-    gateway: GatewayProcess
-    agent_id: str
-    room: str
-
-    def ask(self, text: str, **extra: Any) -> list[dict[str, Any]]:
-        """Say something as the owner; the finished answers once the agent is idle again."""
-        message_id = self.box.human.say(self.room, text, **extra)
-        self.box.wait("answer", to=message_id, timeout_s=60)
-        self.box.wait("idle", conversation_id=self.room, timeout_s=60)
-        answers: list[dict[str, Any]] = self.box.wait("answer", to=message_id)
-        return answers
-
-
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    python = published_host("published-0.14.1", PUBLISHED_0_14_1)
-    root: Path = tmp_path_factory.mktemp("published")
-    with canon_box(auto_approve=True) as box, model_box() as model:
-        home = furnish_canon_home(root, model)
-        agent_id = asyncio.run(register_profile(box, home))
-        room = next(row["conversation_id"] for row in box.human.agents() if row["agent_id"] == agent_id)
-        with start_canon_gateway(home, python) as gateway:
-            gateway.wait_ready()
-            yield Scene(box, model, gateway, agent_id, room)
+    with published_scene(tmp_path_factory.mktemp("published")) as running:
+        yield running
 
 
 def test_it_connects_with_the_profile_that_we_wrote(scene: Scene) -> None:

@@ -5,13 +5,23 @@ The published package is a black box: it is installed and started, its source is
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from canon_ops.files.lock import FileLock
+from canon_ops.hermes.gateway import GatewayProcess
+from canon_ops.sandbox.model.server import ModelSandbox
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.canon_gateways import CanonHome, furnish_canon_home, register_profile, start_canon_gateway
+from tests.support.sandboxes import canon_box, model_box
 
-__all__ = ["PUBLISHED_0_14_1", "published_host"]
+__all__ = ["PUBLISHED_0_14_1", "Scene", "published_host", "published_scene"]
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PUBLISHED_0_14_1 = ("hermes-agent==0.19.0", "canon-hermes-plugin==0.14.1")
@@ -41,3 +51,51 @@ def _pip(python: Path, *arguments: str) -> None:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False)
     assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr[-4000:]}"
+
+
+@dataclass
+class Scene:
+    """One gateway with a published plugin, connected.
+
+    Attributes:
+        room: the direct conversation of its agent with the owner.
+        team: a group of the owner, Dana and the agent.
+    """
+
+    box: CanonSandbox
+    model: ModelSandbox
+    gateway: GatewayProcess
+    home: CanonHome
+    agent_id: str
+    room: str
+    team: str
+
+    def ask(self, text: str, **extra: Any) -> list[dict[str, Any]]:
+        """Say something as the owner; the finished answers once the agent is idle again."""
+        message_id = self.box.human.say(self.room, text, **extra)
+        self.box.wait("answer", to=message_id, timeout_s=60)
+        self.settle()
+        answers: list[dict[str, Any]] = self.box.wait("answer", to=message_id)
+        return answers
+
+    def settle(self, room: str | None = None) -> None:
+        """Wait until the agent has nothing open in a room."""
+        self.box.wait("idle", conversation_id=room or self.room, timeout_s=60)
+
+    def mark(self) -> int:
+        """The number of the newest request, to look at what comes after it."""
+        return self.box.engine.journal.count
+
+
+@contextmanager
+def published_scene(root: Path, *, name: str = "published-0.14.1") -> Iterator[Scene]:
+    """Make the environment when it is missing, register, start the gateway, wait until it is ready."""
+    python = published_host(name, PUBLISHED_0_14_1)
+    with canon_box(auto_approve=True) as box, model_box() as model:
+        home = furnish_canon_home(root, model)
+        agent_id = asyncio.run(register_profile(box, home))
+        room = next(row["conversation_id"] for row in box.human.agents() if row["agent_id"] == agent_id)
+        team = box.human.open_conversation(["user_owner", "user_dana", agent_id], name="Crew")
+        with start_canon_gateway(home, python) as gateway:
+            gateway.wait_ready()
+            yield Scene(box, model, gateway, home, agent_id, room, team)
