@@ -73,6 +73,14 @@ def _carry_out(step: Step, stage: Stage) -> tuple[StepReport, CanonOpsError | No
     try:
         detail = step.run(stage)
     except CanonOpsError as exc:
-        error, detail = exc, exc.what
+        error, detail = _outliving(exc, stage), exc.what
     duration_s = round(time.monotonic() - start, 3)
     return StepReport(step.name, step.title, error is None, duration_s, detail, error.fix if error else None), error
+
+
+def _outliving(error: CanonOpsError, stage: Stage) -> CanonOpsError:
+    """An error that points into the temporary folder is no help once that is gone: point to the way to keep it."""
+    if not stage.options.keep and error.file is not None and Path(error.file).is_relative_to(stage.folder):
+        error.file = error.line = error.column = None
+        error.fix = "run it again with --keep, and read the gateway's log"
+    return error

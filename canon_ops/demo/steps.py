@@ -183,7 +183,7 @@ def watch_the_answer(stage: Stage) -> str:
     if seen != stage.answer:  # else it stands there already, as it grew
         stage.narrator.tell(f"the agent wrote: {stage.answer}")
     if stage.answer.split() != request.plan.text.split():
-        raise DemoFailed(f"The model said something else: {request.plan.text}", file=str(stage.log))
+        raise DemoFailed(f"The agent's answer is not what the model said: {stage.answer}", file=str(stage.log))
     return f"one durable message after {stage.previews} live previews"
 
 

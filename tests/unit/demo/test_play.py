@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -101,6 +102,26 @@ def test_the_first_failure_ends_the_demo_and_everything_is_given_back() -> None:
     assert not rehearsal.folder.exists()
 
 
+def test_an_error_that_points_into_the_removed_folder_says_how_to_keep_it() -> None:
+    """A place that is gone when the sentence is read helps nobody."""
+
+    class Pointing(Rehearsal):
+        def second(self, stage: Stage) -> str:
+            raise DemoFailed("It broke.", fix="read it", file=str(stage.log))
+
+    removed, kept = Pointing().play(), Pointing().play(DemoOptions(keep=True))
+
+    try:
+        assert removed.error is not None
+        assert kept.error is not None
+        assert (removed.error.file, removed.error.fix) == (
+            None, "run it again with --keep, and read the gateway's log",
+        )  # fmt: skip
+        assert (kept.error.file, kept.error.fix) == (str(kept.report.log), "read it")
+    finally:
+        shutil.rmtree(Path(str(kept.report.log)).parent)
+
+
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt(), ZeroDivisionError()], ids=["ctrl-c", "a fault of ours"])
 def test_everything_is_given_back_on_the_way_out(interruption: BaseException) -> None:
     """What is not ours to report passes through, after the clearing away."""
@@ -128,7 +149,7 @@ def test_keep_leaves_home_and_log() -> None:
         assert played.report.log == rehearsal.folder / "gateway.log"
         assert rehearsal.given_back == ["second", "first"]
     finally:
-        __import__("shutil").rmtree(rehearsal.folder or "")
+        shutil.rmtree(rehearsal.folder or "")
 
 
 def test_names_of_the_steps_are_told_apart() -> None:
