@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from canon_ops.errors import RefusedError
 from canon_ops.files.yaml_quoting import Room, Style, choose_style
 
-__all__ = ["Address", "Engine", "EngineFault", "YamlEdit"]
+__all__ = ["Address", "Engine", "EngineFault", "EngineMissing", "YamlEdit"]
 
 Address = tuple[int, ...]
 
@@ -22,6 +22,12 @@ class EngineFault(RefusedError):
     """The engine cannot read the text, or finds no such place in it; nothing was changed."""
 
     code: ClassVar[str] = "config_engine"
+
+
+class EngineMissing(EngineFault):
+    """The engine is not installed here (there are no wheels for this machine)."""
+
+    code: ClassVar[str] = "config_engine_missing"
 
 
 class Engine(Protocol):
@@ -92,10 +98,20 @@ class YamlEdit:
         return self.insert("_: {}\n", (0,), key, value, room=room)[4:-2]
 
 
+def _library() -> Any:
+    try:
+        import yaml_edit
+    except ImportError as error:
+        raise EngineMissing(
+            "yaml-edit, which edits config.yaml in place, is not installed for this Python",
+            fix="pip install yaml-edit; or add --allow-reformat to let the whole file be written anew",
+        ) from error
+    return yaml_edit
+
+
 def _open(text: str, at: Address) -> tuple[Any, Any]:
     """Parse ``text``; return the file and the collection at ``at``."""
-    import yaml_edit
-
+    yaml_edit = _library()
     try:
         file = yaml_edit.YamlFile.parse(text)
     except yaml_edit.YamlError as error:
@@ -130,11 +146,9 @@ def _entry(node: Any, position: int) -> Any:
 
 def _dress(value: Any, *, room: Room, like: Style | None = None) -> Any:
     """A value as the engine takes it, with every text in the style that reads back."""
-    import yaml_edit
-
     if isinstance(value, str):
         style = choose_style(value, room=room, like=like)
-        return value if style == "literal" else yaml_edit.ScalarValue(value, style=style)
+        return value if style == "literal" else _library().ScalarValue(value, style=style)
     if isinstance(value, dict):
         return {_dress_key(key, room=room): _dress(item, room=room) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -143,9 +157,7 @@ def _dress(value: Any, *, room: Room, like: Style | None = None) -> Any:
 
 
 def _dress_key(key: Any, *, room: Room) -> Any:
-    import yaml_edit
-
     if not isinstance(key, str):
         return key
     style = choose_style(key, room=room)
-    return yaml_edit.ScalarValue(key, style="double-quoted" if style == "literal" else style)
+    return _library().ScalarValue(key, style="double-quoted" if style == "literal" else style)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -20,7 +21,7 @@ import yaml
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_reader import YamlText
 
-__all__ = ["Comment", "Layout", "Step", "Way", "comments", "find_way", "lay_out"]
+__all__ = ["Comment", "Layout", "Step", "Way", "find_way", "lay_out"]
 
 Span = tuple[int, int]
 MERGE_TAG = "tag:yaml.org,2002:merge"
@@ -29,9 +30,9 @@ _TO_ALIAS = re.compile(r"(?:[\s:,?\-\[{]|(?<=\s)#[^\n]*)*(\*[^\s,\[\]{}]+)")
 _HASH = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
 
 
-@dataclass(slots=True)
+@dataclass
 class Layout:
-    """The places of one text.
+    """The places of one text. Build it with :func:`lay_out`.
 
     Attributes:
         entries: the start of each entry, in the order of the text.
@@ -41,11 +42,21 @@ class Layout:
         opaque: spans in which a ``#`` is part of a value.
     """
 
+    document: YamlText
     entries: list[int] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
     aliases: dict[tuple[int, int], Span] = field(default_factory=dict)
     shared: set[int] = field(default_factory=set)
     opaque: list[Span] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return self.document.text
+
+    @cached_property
+    def comments(self) -> list[Comment]:
+        """Every comment of the text, in order, with the entry it belongs to."""
+        return _find_comments(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +106,15 @@ class Way:
     duplicate: tuple[int, ...] = ()
     unlike: int | None = None
 
+    @property
+    def address(self) -> tuple[int, ...]:
+        """The positions on the way: what the engine and the proofs call the place."""
+        return tuple(step.position for step in self.steps)
+
 
 def lay_out(document: YamlText) -> Layout:
     """Walk the tree once."""
-    layout = Layout()
+    layout = Layout(document)
     if document.root is not None:
         _walk(document.root, document.text, layout)
     return layout
@@ -145,9 +161,8 @@ def _enter(parent: yaml.Node, slot: int, node: yaml.Node, end: int, text: str, l
     return max(end, _walk(node, text, layout))
 
 
-def comments(document: YamlText, layout: Layout) -> list[Comment]:
-    """Every comment of the text, in order, with the entry it belongs to."""
-    text = document.text
+def _find_comments(layout: Layout) -> list[Comment]:
+    text = layout.document.text
     opaque = sorted(layout.opaque)
     starts = [span[0] for span in opaque]
     found: list[Comment] = []
@@ -175,11 +190,11 @@ def _innermost(text: str, entries: list[int], owner: int) -> int:
     return owner
 
 
-def find_way(document: YamlText, layout: Layout, path: Path) -> Way:
+def find_way(layout: Layout, path: Path) -> Way:
     """Follow ``path`` as far as it leads."""
-    if document.root is None:
+    if layout.document.root is None:
         raise ValueError("an empty document has no places")
-    node: Any = document.root
+    node: Any = layout.document.root
     steps: list[Step] = []
     alias: Span | None = None
     duplicate: tuple[int, ...] = ()

@@ -7,7 +7,6 @@ import re
 import yaml
 
 from canon_ops.files.yaml_layout import Layout, Step
-from canon_ops.files.yaml_reader import YamlText
 
 __all__ = ["comment_block", "dash_of", "end_of", "entry_of", "line_end", "line_start", "slot_of", "stop_of"]
 
@@ -26,21 +25,21 @@ def line_end(text: str, index: int) -> int:
     return len(text) if newline < 0 else newline + 1
 
 
-def slot_of(document: YamlText, layout: Layout, step: Step) -> Span:
+def slot_of(layout: Layout, step: Step) -> Span:
     """From behind an entry's colon or dash to the end of its value: where a new value goes."""
     entry = step.parent.value[step.position]
     if isinstance(entry, tuple):
         key_end = layout.ends[id(entry[0])]
-        colon = _COLON.match(document.text, key_end)  # a key alone in brackets has none
+        colon = _COLON.match(layout.text, key_end)  # a key alone in brackets has none
         start = colon.end() if colon else key_end
         return start, max(start, end_of(layout, step))
     start = int(entry.start_mark.index)
-    return (start if step.parent.flow_style else dash_of(document, step) + 1), layout.ends[id(entry)]
+    return (start if step.parent.flow_style else dash_of(layout, step) + 1), layout.ends[id(entry)]
 
 
-def dash_of(document: YamlText, step: Step) -> int:
+def dash_of(layout: Layout, step: Step) -> int:
     """The place of the ``-`` of a block list's item."""
-    text, end = document.text, int(step.parent.value[step.position].start_mark.index)
+    text, end = layout.text, int(step.parent.value[step.position].start_mark.index)
     while end > 0:
         end = len(text[:end].rstrip())
         if text[end - 1 : end] == "-":
@@ -53,17 +52,17 @@ def dash_of(document: YamlText, step: Step) -> int:
     raise ValueError("an item of a block list has a dash")
 
 
-def entry_of(document: YamlText, layout: Layout, step: Step) -> int:
+def entry_of(layout: Layout, step: Step) -> int:
     """The first character of an entry: its key (or the ``?`` before it), its dash, its value in brackets."""
     entry = step.parent.value[step.position]
     if not isinstance(entry, tuple):
         alias = layout.aliases.get((id(step.parent), 2 * step.position + 1))
         if step.parent.flow_style:
             return alias[0] if alias else int(entry.start_mark.index)
-        return document.text.rfind("-", 0, alias[0]) if alias else dash_of(document, step)
+        return layout.text.rfind("-", 0, alias[0]) if alias else dash_of(layout, step)
     start = int(entry[0].start_mark.index)
-    before = document.text[line_start(document.text, start) : start].rstrip()
-    return document.text.rfind("?", 0, start) if before.endswith("?") else start
+    before = layout.text[line_start(layout.text, start) : start].rstrip()
+    return layout.text.rfind("?", 0, start) if before.endswith("?") else start
 
 
 def end_of(layout: Layout, step: Step) -> int:
@@ -75,12 +74,12 @@ def end_of(layout: Layout, step: Step) -> int:
     return max(layout.ends[id(part)] for part in entry) if isinstance(entry, tuple) else layout.ends[id(entry)]
 
 
-def stop_of(text: str, layout: Layout, step: Step) -> int:
+def stop_of(layout: Layout, step: Step) -> int:
     """The index behind an entry's last line; the blank lines that a ``|+`` text keeps are part of it."""
     node: yaml.Node = step.parent
     entry = step.parent.value[step.position]
     node = entry[1] if isinstance(entry, tuple) else entry
-    return block_stop(text, node, end_of(layout, step))
+    return block_stop(layout.text, node, end_of(layout, step))
 
 
 def block_stop(text: str, node: yaml.Node, end: int) -> int:
@@ -96,10 +95,10 @@ def block_stop(text: str, node: yaml.Node, end: int) -> int:
     return stop
 
 
-def comment_block(document: YamlText, layout: Layout, step: Step) -> Span:
+def comment_block(layout: Layout, step: Step) -> Span:
     """The comment lines directly above an entry, in its own column; empty (at its line's start) when there are none."""
-    text = document.text
-    entry = entry_of(document, layout, step)
+    text = layout.text
+    entry = entry_of(layout, step)
     start = end = line_start(text, entry)
     if text[start:entry].strip():
         return end, end  # the entry does not begin its line

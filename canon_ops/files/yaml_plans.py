@@ -17,7 +17,7 @@ import yaml
 
 from canon_ops.files.engine import Engine
 from canon_ops.files.yaml_flow import Brackets, add_entry, remove_entry
-from canon_ops.files.yaml_layout import Comment, Layout, Step, Way
+from canon_ops.files.yaml_layout import Layout, Step, Way
 from canon_ops.files.yaml_places import (
     block_stop,
     comment_block,
@@ -28,9 +28,8 @@ from canon_ops.files.yaml_places import (
     slot_of,
     stop_of,
 )
-from canon_ops.files.yaml_proofs import Added, Change, Dropped, Replaced
+from canon_ops.files.yaml_proofs import Added, Change, Dropped
 from canon_ops.files.yaml_quoting import Room, Style, choose_style
-from canon_ops.files.yaml_reader import YamlText
 
 __all__ = ["Plan", "Planner"]
 
@@ -48,12 +47,10 @@ class Plan:
         text: the new text, without byte-order mark.
         span: the range of the old text outside of which nothing differs.
         gone: the part of ``span`` in which comments may vanish with the entry they belong to.
-        change: what a reader sees changed.
     """
 
     text: str
     span: Span
-    change: Change
     gone: Span = (0, 0)
 
 
@@ -61,29 +58,45 @@ class Plan:
 class Planner:
     """Plans edits of one text."""
 
-    document: YamlText
     layout: Layout
-    comments: list[Comment]
     engine: Engine
 
-    def begin(self, key: str, value: Any) -> Plan:
+    def plan(self, change: Change, way: Way | None) -> Plan:
+        """Plan ``change`` at the end of ``way``; None for an empty document.
+
+        Raises:
+            EngineFault: the engine cannot do it.
+        """
+        if isinstance(change, Added):
+            if way is None:
+                return self._begin(str(change.key), change.value)
+            if _in_brackets(way) or way.node.flow_style:
+                return self._add_to_brackets(way, change)
+            return (
+                self._append(way, change.value) if change.key is None else self._insert(way, change.key, change.value)
+            )
+        if way is None:
+            raise ValueError("an empty document has no entries")
+        if isinstance(change, Dropped):
+            return self._drop_from_brackets(way) if way.steps[-1].parent.flow_style else self._drop(way)
+        return self._replace_in_brackets(way, change.value) if _in_brackets(way) else self._replace(way, change.value)
+
+    def _begin(self, key: str, value: Any) -> Plan:
         """Give an empty or comments-only document its first key, one blank line below the comments."""
-        text, newline = self.document.text, self.document.newline
+        text, newline = self.layout.text, self.layout.document.newline
         end = text.index("\n...") + 1 if "\n..." in text else len(text)
         head = text[:end]
         glue = newline if head and not head.endswith("\n") else ""
-        if self.comments:
+        if self.layout.comments:
             glue += newline
         entry = self.engine.render(value, key=key, room="block").replace("\n", newline)
         new = self._tidy(head + glue + entry + text[end:])
-        return Plan(new, (end, end), Added((), key, value))
+        return Plan(new, (end, end))
 
-    def replace(self, way: Way, value: Any) -> Plan:
+    def _replace(self, way: Way, value: Any) -> Plan:
         """Give the entry at the end of ``way`` another value."""
-        if _in_brackets(way):
-            return self._replace_in_brackets(way, value)
-        text, node, at = self.document.text, way.node, _address(way)
-        start, end = slot_of(self.document, self.layout, way.steps[-1])
+        text, node, at = self.layout.text, way.node, way.address
+        start, end = slot_of(self.layout, way.steps[-1])
         stop = block_stop(text, node, end)  # a value of several lines goes below the comment on its line
         room = self._room(stop)
         style = choose_style(value, room=room, like=_style_of(node)) if isinstance(value, str) else None
@@ -92,11 +105,12 @@ class Planner:
             new = self.engine.replace(self._with_word(node, start, end, stop, "0"), at, value, room=room)
         else:
             new = self._with_word(node, start, end, stop, self.engine.render(value, room="line", like=_style_of(node)))
-        return Plan(self._tidy(new), (start, stop), Replaced(at, value), self._inside(node, start, end))
+        return Plan(self._tidy(new), (start, stop), self.inside(way))
 
-    def _inside(self, node: yaml.Node, start: int, end: int) -> Span:
+    def inside(self, way: Way) -> Span:
         """Where the comments of a collection stand, which go when it is replaced; not the one on its name's line."""
-        text, begin = self.document.text, int(node.start_mark.index)
+        start, end = slot_of(self.layout, way.steps[-1])
+        text, node, begin = self.layout.text, way.node, int(way.node.start_mark.index)
         if not isinstance(node, yaml.CollectionNode):
             return 0, 0
         if node.flow_style:
@@ -105,7 +119,7 @@ class Planner:
 
     def _with_word(self, node: yaml.Node, start: int, end: int, stop: int, word: str) -> str:
         """The text with ``word`` as the value that begins behind ``start``; the comment on that line stays."""
-        text = self.document.text
+        text = self.layout.text
         begin = int(node.start_mark.index)
         properties = _PROPERTIES.match(text, begin)
         keep = properties.end() if properties and id(node) in self.layout.shared else start
@@ -113,7 +127,7 @@ class Planner:
             if begin >= line_end(text, start) or properties:
                 rest = properties.end() if properties else keep
                 return f"{text[:keep]} {word}{text[rest : line_end(text, rest)]}{text[stop:]}"
-            return f"{text[:keep]} {word}{self.document.newline if stop > end else ''}{text[stop:]}"
+            return f"{text[:keep]} {word}{self.layout.document.newline if stop > end else ''}{text[stop:]}"
         if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
             head = _BLOCK_HEAD.match(text, begin)
             rest = head.end() if head else begin
@@ -122,72 +136,61 @@ class Planner:
             return f"{text[:keep]} {word}{text[end:]}"
         return f"{text[:begin]}{word}{text[end:]}"
 
-    def insert(self, way: Way, key: str, value: Any) -> Plan:
-        """Add a key behind the last one of the mapping at the end of ``way``."""
-        address = _address(way)
-        change = Added(address, key, value)
-        if _in_brackets(way) or way.node.flow_style:
-            return self._add_to_brackets(way, change)
-        room = self._room(self._stop(way))
-        return self._below(way, change, lambda text: self.engine.insert(text, address, key, value, room=room))
+    def _insert(self, way: Way, key: str, value: Any) -> Plan:
+        """Add a key behind the last one of a block mapping."""
+        address, room = way.address, self._room(self._stop(way))
+        return self._below(way, lambda text: self.engine.insert(text, address, key, value, room=room))
 
-    def append(self, way: Way, item: Any) -> Plan:
-        """Add an item behind the last one of the list at the end of ``way``."""
-        address, like = _address(way), _common_style(way.node)
-        change = Added(address, None, item)
-        if _in_brackets(way) or way.node.flow_style:
-            return self._add_to_brackets(way, change, like)
+    def _append(self, way: Way, item: Any) -> Plan:
+        """Add an item behind the last one of a block list."""
+        address, like, room = way.address, _common_style(way.node), self._room(self._stop(way))
         if (gap := self._dash_gap(way.node)) > 1 and not isinstance(item, dict | list):
-            return self._below(way, change, lambda text: self._spaced_item(text, way.node, gap, item, like))
-        room = self._room(self._stop(way))
-        return self._below(way, change, lambda text: self.engine.append(text, address, item, room=room, like=like))
+            return self._below(way, lambda text: self._spaced_item(text, way.node, gap, item, like))
+        return self._below(way, lambda text: self.engine.append(text, address, item, room=room, like=like))
 
-    def drop(self, way: Way) -> Plan:
-        """Take out the entry at the end of ``way``, with the comments directly above it."""
+    def _drop(self, way: Way) -> Plan:
+        """Take out an entry of a block, with the comments directly above it."""
         step = way.steps[-1]
-        if step.parent.flow_style:
-            return self._drop_from_brackets(way)
-        text, siblings = self.document.text, len(step.parent.value)
-        entry = entry_of(self.document, self.layout, step)
-        block = comment_block(self.document, self.layout, step)
-        start, stop = block[0], stop_of(text, self.layout, step)
-        change = Dropped(_address(way))
+        text, siblings = self.layout.text, len(step.parent.value)
+        entry = entry_of(self.layout, step)
+        block = comment_block(self.layout, step)
+        start, stop = block[0], stop_of(self.layout, step)
         if siblings == 1 and len(way.steps) > 1:
             return self._empty(way, block, stop)
         if text[block[1] : entry].strip():  # the first of several, on the line of a dash: the next one moves up to it
-            start, stop = entry, entry_of(self.document, self.layout, Step(step.parent, 1, 0))
+            start, stop = entry, entry_of(self.layout, Step(step.parent, 1, 0))
         elif siblings == 1:
             start = self._without_blank_line(start)
         if siblings == 1 and _END_MARK.search(text, stop):  # an end mark needs a document before it
-            return Plan(f"{text[:start]}{{}}{self.document.newline}{text[stop:]}", (start, stop), change, (start, stop))
+            return Plan(f"{text[:start]}{{}}{self.layout.document.newline}{text[stop:]}", (start, stop), (start, stop))
         if stop == len(text) and not text.endswith("\n"):
             start = len(text[:start].removesuffix("\n").removesuffix("\r"))  # the file goes on ending without one
-        return Plan(text[:start] + text[stop:], (start, stop), change, (start, stop))
+        return Plan(text[:start] + text[stop:], (start, stop), (start, stop))
 
     # -- blocks ---------------------------------------------------------------------------------------------------
 
-    def _below(self, way: Way, change: Change, write: Callable[[str], str]) -> Plan:
+    def _below(self, way: Way, write: Callable[[str], str]) -> Plan:
         """Add behind the last line of a block; nothing that follows the document's last value is given to ``write``."""
-        text, end, stop = self.document.text, self.layout.ends[id(way.node)], self._stop(way)
+        text, end, stop = self.layout.text, self.layout.ends[id(way.node)], self._stop(way)
         if self.layout.entries[-1] <= end:  # nothing but comments follows
-            return Plan(self._tidy(write(text[:stop]) + text[stop:]), (end, stop), change)
-        return Plan(self._tidy(write(text)), (end, stop), change)
+            return Plan(self._tidy(write(text[:stop]) + text[stop:]), (end, stop))
+        return Plan(self._tidy(write(text)), (end, stop))
 
     def _stop(self, way: Way) -> int:
-        return block_stop(self.document.text, way.node, self.layout.ends[id(way.node)])
+        return block_stop(self.layout.text, way.node, self.layout.ends[id(way.node)])
 
     def _room(self, stop: int) -> Room:
         """The room for a text that ends at ``stop``: one line, when a block there would take in what is below.
 
         A comment below would become part of it, and without a last line end its own last one cannot be told.
         """
-        rest = self.document.text[stop:].lstrip()
-        only_line = rest.startswith("#") or (not rest and not self.document.text.endswith("\n"))
+        rest = self.layout.text[stop:].lstrip()
+        only_line = rest.startswith("#") or (not rest and not self.layout.text.endswith("\n"))
         return "line" if only_line else "block"
 
     def _tidy(self, new: str) -> str:
         """The habits of the old text in what the engine wrote: its line ends, and none behind a last line without."""
-        old = self.document.text
+        old = self.layout.text
         if "\n" in old and "\n" not in old.replace("\r\n", ""):
             new = re.sub(r"(?<!\r)\n", "\r\n", new)
         if old and not old.endswith("\n"):
@@ -196,30 +199,30 @@ class Planner:
 
     def _dash_gap(self, node: yaml.CollectionNode) -> int:
         """The blanks between a list's dashes and its items; 1 where they differ."""
-        text = self.document.text
+        text = self.layout.text
         gaps = set()
         for position, item in enumerate(node.value):
             if (id(node), 2 * position + 1) in self.layout.aliases:
                 return 1
             start = int(item.start_mark.index)
-            dash = entry_of(self.document, self.layout, Step(node, position, position))
+            dash = entry_of(self.layout, Step(node, position, position))
             gaps.add(start - dash - 1 if not text[dash + 1 : start].strip(" ") else 1)
         return gaps.pop() if len(gaps) == 1 else 1
 
     def _spaced_item(self, text: str, node: yaml.CollectionNode, gap: int, item: Any, like: Style | None) -> str:
-        end = block_stop(self.document.text, node, self.layout.ends[id(node)])
-        dash = entry_of(self.document, self.layout, Step(node, 0, 0))
-        column = dash - line_start(self.document.text, dash)
+        end = block_stop(self.layout.text, node, self.layout.ends[id(node)])
+        dash = entry_of(self.layout, Step(node, 0, 0))
+        column = dash - line_start(self.layout.text, dash)
         line = " " * column + "-" + " " * gap + self.engine.render(item, room="line", like=like)
-        newline = self.document.newline
+        newline = self.layout.document.newline
         if text[:end].endswith("\n"):
             return text[:end] + line + newline + text[end:]
         return text[:end] + newline + line + text[end:]
 
     def _empty(self, way: Way, block: Span, stop: int) -> Plan:
         """Remove a collection's only entry: empty brackets go behind the colon or dash that it belongs to."""
-        text, node = self.document.text, way.steps[-1].parent
-        slot = slot_of(self.document, self.layout, way.steps[-2])[0]
+        text, node = self.layout.text, way.steps[-1].parent
+        slot = slot_of(self.layout, way.steps[-2])[0]
         if properties := _PROPERTIES.match(text, int(node.start_mark.index)):
             slot = properties.end()
         brackets = " {}" if isinstance(node, yaml.MappingNode) else " []"
@@ -228,52 +231,49 @@ class Planner:
             new = text[:slot] + brackets + text[stop:]
         else:
             new = text[:slot] + brackets + text[slot : block[0]] + text[stop:]
-        return Plan(self._tidy(new), (slot, stop), Dropped(_address(way)), (max(slot, block[0]), stop))
+        return Plan(self._tidy(new), (slot, stop), (max(slot, block[0]), stop))
 
     def _without_blank_line(self, start: int) -> int:
         """Where to cut so that a blank line between comments and the document's only key goes too."""
-        text = self.document.text
+        text = self.layout.text
         above = line_start(text, start - 1) if start else 0
         blank = start > 0 and not text[above:start].strip()
-        return above if blank and any(comment.end < start for comment in self.comments) else start
+        return above if blank and any(comment.end < start for comment in self.layout.comments) else start
 
     # -- brackets -------------------------------------------------------------------------------------------------
 
     def _brackets(self, node: yaml.CollectionNode) -> Brackets:
-        text, stop = self.document.text, self.layout.ends[id(node)] - 1
+        text, stop = self.layout.text, self.layout.ends[id(node)] - 1
         opening = "[" if isinstance(node, yaml.SequenceNode) else "{"
         steps = [Step(node, position, position) for position in range(len(node.value))]
-        entries = tuple((entry_of(self.document, self.layout, step), end_of(self.layout, step)) for step in steps)
-        return Brackets(text, text.index(opening, int(node.start_mark.index)) + 1, stop, entries, self.comments)
+        entries = tuple((entry_of(self.layout, step), end_of(self.layout, step)) for step in steps)
+        return Brackets(text, text.index(opening, int(node.start_mark.index)) + 1, stop, entries, self.layout.comments)
 
-    def _add_to_brackets(self, way: Way, change: Added, like: Style | None = None) -> Plan:
+    def _add_to_brackets(self, way: Way, change: Added) -> Plan:
+        like = _common_style(way.node) if change.key is None else None
         rendered = self.engine.render(change.value, key=change.key, room="brackets", like=like)
         new, span = add_entry(self._brackets(way.node), rendered)
-        return Plan(new, span, change)
+        return Plan(new, span)
 
     def _replace_in_brackets(self, way: Way, value: Any) -> Plan:
         """Write a value in brackets where another one stands: on the same place, after a colon if there was none."""
-        text, node, step = self.document.text, way.node, way.steps[-1]
+        text, node, step = self.layout.text, way.node, way.steps[-1]
         start, end = int(node.start_mark.index), self.layout.ends[id(node)]
         rendered = self.engine.render(value, room="brackets", like=_style_of(node))
         if start == end:
-            slot = slot_of(self.document, self.layout, step)[0]
+            slot = slot_of(self.layout, step)[0]
             bare = isinstance(step.parent, yaml.MappingNode) and text[slot - 1] != ":"
             start, end = slot, max(slot, end)
             rendered = f": {rendered}" if bare else f" {rendered}"
-        return Plan(text[:start] + rendered + text[end:], (start, end), Replaced(_address(way), value), (start, end))
+        return Plan(text[:start] + rendered + text[end:], (start, end), (start, end))
 
     def _drop_from_brackets(self, way: Way) -> Plan:
         step = way.steps[-1]
-        block = comment_block(self.document, self.layout, step)
+        block = comment_block(self.layout, step)
         brackets = self._brackets(step.parent)
         new, span = remove_entry(brackets, step.position, block)
         gone = (block[0] if span[0] <= block[0] < block[1] else brackets.entries[step.position][0], span[1])
-        return Plan(new, span, Dropped(_address(way)), gone)
-
-
-def _address(way: Way) -> tuple[int, ...]:
-    return tuple(step.position for step in way.steps)
+        return Plan(new, span, gone)
 
 
 def _in_brackets(way: Way) -> bool:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,10 +17,10 @@ import yaml
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.engine import Address
-from canon_ops.files.yaml_layout import Comment, Layout, comments
+from canon_ops.files.yaml_layout import Comment, Layout
 from canon_ops.files.yaml_reader import YamlText, construct, same
 
-__all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove"]
+__all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove", "prove_rewrite"]
 
 
 class ProofFailed(RefusedError):
@@ -56,9 +57,7 @@ Change = Replaced | Added | Dropped
 Span = tuple[int, int]
 
 
-def prove(
-    old: YamlText, old_layout: Layout, new: YamlText, new_layout: Layout, *, span: Span, gone: Span, change: Change
-) -> None:
+def prove(old: Layout, new: Layout, *, span: Span, gone: Span, change: Change) -> None:
     """Check the new text against the old one.
 
     Args:
@@ -69,8 +68,24 @@ def prove(
         ProofFailed: says which proof and where.
     """
     _prove_bytes(old.text, new.text, span)
-    _prove_values(old, new, change)
-    _prove_comments(old, old_layout, new, new_layout, span, gone, change)
+    _prove_values(old.document, new.document, change)
+    _prove_comments(old, new, span, gone, change)
+
+
+def prove_rewrite(old: Layout, new: Layout, *, gone: Span, change: Change) -> None:
+    """Check a document that was written anew: the proof of values, and no comment's text is lost or made up.
+
+    Raises:
+        ProofFailed: says which proof.
+    """
+    _prove_values(old.document, new.document, change)
+    kept = Counter(comment.text for comment in old.comments if not gone[0] <= comment.start < gone[1])
+    every, found = Counter(comment.text for comment in old.comments), Counter(comment.text for comment in new.comments)
+    if kept - found:
+        lost = next(comment for comment in old.comments if (kept - found)[comment.text])
+        raise _lost(old, lost)
+    if found - every:
+        raise ProofFailed("comments would be made up (proof of comments)", file=old.document.file)
 
 
 def _prove_bytes(old: str, new: str, span: Span) -> None:
@@ -165,20 +180,20 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
 # -- comments -------------------------------------------------------------------------------------------------------
 
 
-def _prove_comments(
-    old: YamlText, old_layout: Layout, new: YamlText, new_layout: Layout, span: Span, gone: Span, change: Change
-) -> None:
+def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span, change: Change) -> None:
     start, end = span
-    before, after = comments(old, old_layout), comments(new, new_layout)
+    before, after = old.comments, new.comments
     head = [comment for comment in before if comment.start < start]
     inside = [comment for comment in before if start <= comment.start < end]
     tail = before[len(head) + len(inside) :]
     if len(after) < len(head) + len(tail):
         raise _lost(old, next((c for c, d in zip(before, after, strict=False) if c.text != d.text), before[-1]))
     middle = after[len(head) : len(after) - len(tail)]
-    owned = _Owners.of(old_layout, new_layout, span, isinstance(change, Added))
+    owned = _Owners.of(old, new, span, isinstance(change, Added))
     for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
-        same_place = old.root is None or owned.still(comment, found)  # without entries, a comment belongs to none
+        same_place = old.document.root is None or owned.still(
+            comment, found
+        )  # without entries, a comment belongs to none
         if comment.text != found.text or comment.beside != found.beside or not same_place:
             raise _lost(old, comment)
     _prove_inside(old, inside, middle, gone)
@@ -215,7 +230,7 @@ def _meet(comment: Comment, found: Comment, shift: int) -> bool:
     return comment.owner + shift <= found.innermost and found.owner <= comment.innermost + shift
 
 
-def _prove_inside(old: YamlText, inside: list[Comment], middle: list[Comment], gone: Span) -> None:
+def _prove_inside(old: Layout, inside: list[Comment], middle: list[Comment], gone: Span) -> None:
     """Inside the range, what is not removed stays, in its order, and nothing is made up."""
     # possible: how many of ``middle`` may be explained by the comments seen so far; equal texts leave a choice.
     possible = {0}
@@ -229,11 +244,11 @@ def _prove_inside(old: YamlText, inside: list[Comment], middle: list[Comment], g
         raise ProofFailed("the edit would move comments or make some up (proof of comments)")
 
 
-def _lost(old: YamlText, comment: Comment) -> ProofFailed:
-    line, column = old.line_column(comment.start)
+def _lost(old: Layout, comment: Comment) -> ProofFailed:
+    line, column = old.document.line_column(comment.start)
     return ProofFailed(
         f"the comment in line {line} would be lost or stand elsewhere (proof of comments)",
-        file=old.file,
+        file=old.document.file,
         line=line,
         column=column,
     )

@@ -23,8 +23,10 @@ from canon_ops.errors import RefusedError
 __all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
 
 BOM = "\ufeff"
-# Outside of this set the two loaders have been seen to differ.
-_PLAIN_TEXT = re.compile(r"[\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_MAP, _SEQ, _INT, _MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "int", "merge"))
+_SURE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null"))
+# About texts with one of these the two loaders have been seen to differ.
+_ODD = re.compile(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
 
 
@@ -73,7 +75,12 @@ class YamlText:
     @cached_property
     def value(self) -> Any:
         """What Hermes reads; an empty document is an empty mapping."""
-        return {} if self.root is None else construct(self.root)
+        return {} if self.root is None else construct(self.root, merges=self.may_merge)
+
+    @property
+    def may_merge(self) -> bool:
+        """Whether a merge key can be in the text."""
+        return "<<" in self.text
 
     @property
     def newline(self) -> str:
@@ -89,8 +96,11 @@ class YamlText:
         return (self.bom + self.text).encode("utf-8")
 
 
-def read_yaml(data: bytes, file: str) -> YamlText:
+def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
     """Parse ``data`` or say where it is wrong.
+
+    Args:
+        build: see that every value can be built: some compose and still cannot (``=``, 2001-13-45, a list as a key).
 
     Raises:
         ConfigSyntaxError: not UTF-8, not YAML, tabs, several documents, not a mapping, or a value that PyYAML's safe
@@ -110,7 +120,7 @@ def read_yaml(data: bytes, file: str) -> YamlText:
     bom = BOM if text.startswith(BOM) else ""
     text = text[len(bom) :]
     root = _compose(text, _C_LOADER or yaml.SafeLoader, file)
-    if _C_LOADER and not _PLAIN_TEXT.fullmatch(text):
+    if _C_LOADER and _ODD.search(text):
         _compose(text, yaml.SafeLoader, file)
     if root is None or (isinstance(root, yaml.ScalarNode) and root.tag.endswith(":null") and not root.value):
         return YamlText(text, bom, None, file)
@@ -123,13 +133,18 @@ def read_yaml(data: bytes, file: str) -> YamlText:
             column=root.start_mark.column + 1,
         )
     found = YamlText(text, bom, root, file)
-    _check_values(found)
+    if build:
+        _build_once(found)
     return found
 
 
-def construct(node: yaml.Node) -> Any:
-    """The Python value that PyYAML's safe loader builds from ``node``, which stays as it is."""
-    if _merges(node):
+def construct(node: yaml.Node, *, merges: bool = True) -> Any:
+    """The Python value that PyYAML's safe loader builds from ``node``, which stays as it is.
+
+    Args:
+        merges: False when there is surely no merge key in it.
+    """
+    if merges and _merges(node):
         node = copy.deepcopy(node)  # the constructor writes merged pairs into the nodes themselves
     return yaml.constructor.SafeConstructor().construct_document(node)
 
@@ -225,13 +240,34 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> ConfigSyntaxEr
     )
 
 
-def _check_values(found: YamlText) -> None:
-    """Build everything once: some values compose and still cannot be built (``=``, 2001-13-45, a list as a key)."""
+def _build_once(found: YamlText) -> None:
+    """Build what is not surely buildable; texts, whole numbers, booleans and nulls are."""
+    constructor = yaml.constructor.SafeConstructor()
     try:
-        _ = found.value
+        # A tree with aliases may repeat itself without end; PyYAML builds each node once.
+        if found.root is not None and ("*" in found.text or not _is_plain_tree(found.root, constructor)):
+            _ = found.value
     except yaml.MarkedYAMLError as error:
         raise _syntax(error, found.text, found.file) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ConfigSyntaxError(
             f"{found.file} holds a value that Hermes cannot build: {error}", file=found.file
         ) from error
+
+
+def _is_plain_tree(node: yaml.Node, constructor: yaml.constructor.SafeConstructor) -> bool:
+    """Build every scalar that may not be buildable; False when there is more to it than scalars."""
+    if isinstance(node, yaml.MappingNode) and node.tag == _MAP:
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+                return False
+            if not (_is_plain_tree(key, constructor) and _is_plain_tree(value, constructor)):
+                return False
+        return True
+    if isinstance(node, yaml.SequenceNode) and node.tag == _SEQ:
+        return all(_is_plain_tree(item, constructor) for item in node.value)
+    if not isinstance(node, yaml.ScalarNode):
+        return False
+    if node.tag not in _SURE and not (node.tag == _INT and node.value.isdecimal()):
+        constructor.construct_object(node)
+    return True

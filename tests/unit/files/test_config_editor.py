@@ -198,7 +198,7 @@ def test_another_encoding_is_refused() -> None:
             ("add", "plugins.enabled", "canon-hermes"),
             "config_kind",
             2,
-            "'borgee, other'",
+            "holds a text",
             id="N-2 a text where Hermes wants a list",
         ),
         pytest.param("a: 1\n", ("set", "a.b", 2), "config_kind", 1, "a mapping", id="below a value"),
