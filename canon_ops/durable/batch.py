@@ -102,7 +102,7 @@ def _share_a_transaction(connection: sqlite3.Connection, work: Sequence[Work], p
             _write(connection, each, path) if isinstance(each, Writing) else _read(connection, each, path)
             for each in work
         ]
-        connection.execute("COMMIT")
+        connection.execute("COMMIT" if writes else "ROLLBACK")  # looking at a damaged file can spoil a COMMIT
     except (sqlite3.Error, _Lost) as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 from canon_ops.durable.statements import Snapshot
@@ -33,9 +34,13 @@ def read_pragmas(snapshot: Snapshot) -> Pragmas:
 
 def find_damage(snapshot: Snapshot) -> tuple[str, ...]:
     """What is wrong with the file, a sentence each; empty when it is whole. It reads every page and index."""
-    sentences = [str(row[0]) for row in snapshot.all(f"PRAGMA integrity_check({MOST})")]
-    dangling = [
+    try:
+        sentences = [str(row[0]) for row in snapshot.all(f"PRAGMA integrity_check({MOST})")]
+    except sqlite3.DatabaseError as error:  # so broken that not even the check gets through
+        return (str(error),)
+    if sentences != ["ok"]:
+        return tuple(sentences)
+    return tuple(
         f"row {row['rowid']} of {row['table']} points to a missing row of {row['parent']}"
         for row in snapshot.all("SELECT * FROM pragma_foreign_key_check LIMIT ?", (MOST,))
-    ]
-    return tuple([sentence for sentence in sentences if sentence != "ok"] + dangling)
+    )

@@ -28,6 +28,7 @@ SQLite's and the operating system's own exceptions end in :func:`explain`; nobod
 from __future__ import annotations
 
 import errno
+import os
 import shlex
 import sqlite3
 from pathlib import Path
@@ -200,7 +201,10 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> DurableError:
         row = _BY_ERRNO.get(error.errno or 0, (DiskFailed, "{path} cannot be used: {text}", None))
         text = error.strerror or str(error)
     else:
-        row = _BY_RESULT.get(result_of(error), (StatementRefused, "a statement on {path} was refused: {text}", None))
+        result = result_of(error)
+        if result == sqlite3.SQLITE_IOERR and (_is_full(path.parent) or _is_index_growth(error)):
+            result = sqlite3.SQLITE_FULL
+        row = _BY_RESULT.get(result, (StatementRefused, "a statement on {path} was refused: {text}", None))
         text = str(error)
     kind, what, fix = row
     name = getattr(error, "sqlite_errorname", "")
@@ -211,3 +215,16 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> DurableError:
     )
     problem.__cause__ = error
     return problem
+
+
+def _is_index_growth(error: sqlite3.Error) -> bool:
+    """Whether the log's index could not grow: in practice a full disk, although SQLite calls it an I/O error."""
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHMSIZE
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether the disk has no block left: some file systems notice it only when they synchronise."""
+    try:
+        return os.statvfs(folder).f_bavail == 0
+    except OSError:
+        return False

@@ -429,7 +429,6 @@ async def test_close_finishes_what_was_submitted(path: Path) -> None:
     await database.open()
 
     before = [asyncio.create_task(database.write(post_one, serial)) for serial in range(50)]
-    await asyncio.sleep(0)
     closing = asyncio.create_task(database.close())
     await asyncio.sleep(0)
     with pytest.raises(Closed):
