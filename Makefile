@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-interop check fmt lint types imports docs wheel test-wheel bench clean
+.PHONY: help venv demo test test-interop check fmt lint types imports docs wheel test-wheel crash-durable bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ test-interop: $(STAMP)  ## the sandbox against the published plugin in a real ga
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	scripts/test_wheel.sh $(PYTHON)
+
+crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done

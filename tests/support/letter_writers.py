@@ -1,0 +1,82 @@
+"""A process that writes letters under load and says what it was told: what the crash harness kills.
+
+``python -m tests.support.letter_writers PATH FIRST WRITERS LETTERS`` opens the database, lets several writers post
+their letters (from serial FIRST) at once while a carrier claims and sends them, closes it, and ends. Each line of its
+output is written after the database has answered: "opened", "posted writer0 3", "sent 7", "closing", "closed", or
+"failed" with an error's code, which ends the program too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from canon_ops.durable import Database, DurableError
+from canon_ops.durable.opening import Opened, open_for_writing
+from tests.support import letters
+
+CHECKPOINT_PAGES = 12  # the log is moved into the database often, also in a small run
+
+
+def say(*words: object) -> None:
+    """One line, one system call: a kill leaves whole lines."""
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
+
+
+def connect(path: Path) -> Opened:
+    opened = open_for_writing(path, letters.SCHEMA)
+    opened.connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    return opened
+
+
+async def write(database: Database, writer: str, first: int, count: int) -> None:
+    for serial in range(first, first + count):
+        await database.write(letters.post, writer, serial, [f"{writer} {serial} {place}" for place in range(3)])
+        say("posted", writer, serial)
+
+
+async def carry(database: Database, token: str, count: int) -> None:
+    """Send as many letters as this life posts; those of an earlier life may be among them."""
+    while count:
+        letter = await database.write(letters.claim, token)
+        if letter is None:
+            await asyncio.sleep(0)
+            continue
+        await database.write(letters.send, letter.number, token)
+        say("sent", letter.number)
+        count -= 1
+
+
+async def live(path: Path, first: int, writers: int, count: int) -> None:
+    database = Database(path, letters.SCHEMA, connect=lambda: connect(path))
+    await database.open()
+    say("opened")
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number in range(writers):
+                group.create_task(write(database, f"writer{number}", first, count))
+            group.create_task(carry(database, f"life{first}", writers * count))
+    finally:
+        say("closing")
+        await database.close()
+        say("closed")
+
+
+def main(path: str, first: str, writers: str, count: str) -> None:
+    try:
+        asyncio.run(live(Path(path), int(first), int(writers), int(count)))
+    except* DurableError as group:
+        say("failed", *sorted({error.code for error in _leaves(group)}))
+
+
+def _leaves(group: BaseExceptionGroup[DurableError]) -> list[DurableError]:
+    leaves: list[DurableError] = []
+    for each in group.exceptions:
+        leaves += _leaves(each) if isinstance(each, BaseExceptionGroup) else [each]
+    return leaves
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
