@@ -1,273 +1,111 @@
-"""Every configuration key and variable that the platforms, or Hermes on their behalf, act on: one table.
+"""Looking up known keys, and telling which keys Hermes would drop without a word.
 
-Validation, completion, `config list`, `config recommend`, `env list`, the dialogue of setup and the reference are all
-driven by it. A key that is not here is not wrong: Hermes has hundreds, and other plugins have theirs.
-
-Source: command-line contract 6.3; Canon wire 3.8; canon-adapter R1.15; Hermes host 4.1.
+Hermes takes over a fixed set of names from ``platforms.<name>``; whatever else stands directly there is gone before
+the platform sees it (Hermes host, 4.2). So does a display setting in a place that looks right and is read by no host.
+:func:`dropped` knows both, and where the key belongs instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
-from functools import partial
 
-from canon_ops.settings.environments import DEFAULT_ENVIRONMENT_ID, ENVIRONMENTS
+from canon_ops.hermes.key_table import KNOWN_KEYS, PLATFORM_FIELDS, PLATFORM_SHARED
+from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
 
-__all__ = ["KNOWN_KEYS", "KeyFile", "KeyType", "KnownKey", "find_key"]
+__all__ = [
+    "DENIED_VARIABLES",
+    "KNOWN_KEYS",
+    "Dropped",
+    "KeyFile",
+    "KeyType",
+    "KnownKey",
+    "dropped",
+    "find_key",
+    "is_secret_name",
+]
 
+_BY_NAME = {(key.file, name): key for key in reversed(KNOWN_KEYS) for name in (*key.aliases, key.name)}
+_PLATFORMS = ("canon", "borgee")
+_READ_BY_BORGEE = frozenset(
+    {"enabled", "base_url", "agent_id", "allow_insecure_loopback", "max_concurrent_dispatches", "drain_timeout_seconds"}
+)
+_DISPLAY_INSTEAD = "display.platforms.{name}.{key}"
 
-class KeyFile(Enum):
-    """Where a key lives."""
+# Names whose values are secret whatever the file: the telling ends, and what the table says.
+_TELLING = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_[A-Z0-9]+)?$")
+_PUBLIC = frozenset({"CANON_FIREBASE_API_KEY", "BORGEE_API_KEY_REF"})
 
-    CONFIG = "config.yaml"
-    DOTENV = ".env"
-
-
-class KeyType(Enum):
-    """What a value must be; the names are those of ``--type`` where it has one."""
-
-    STR = "str"
-    INT = "int"
-    FLOAT = "float"
-    BOOL = "bool"
-    LIST = "list"
-    MAP = "map"
+# Hermes host 3.3: what Hermes itself refuses to write to .env, in the newest audited version.
+DENIED_VARIABLES = frozenset((
+    "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_DEBUG", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH",
+    "DYLD_FRAMEWORK_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "DYLD_FALLBACK_FRAMEWORK_PATH",
+    "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONNOUSERSITE",
+    "NODE_OPTIONS", "NODE_PATH", "PATH", "SHELL", "BROWSER", "EDITOR", "VISUAL", "PAGER",
+    "GIT_SSH_COMMAND", "GIT_EXEC_PATH", "GIT_SHELL", "HERMES_HOME", "HERMES_PROFILE", "HERMES_CONFIG", "HERMES_ENV",
+    "HERMES_CONFIG_PATH", "HERMES_ENV_PATH", "HERMES_OPTIONAL_MCPS", "HERMES_COPILOT_ACP_COMMAND",
+    "HERMES_COPILOT_ACP_ARGS", "HERMES_YOLO_MODE", "HERMES_ACCEPT_HOOKS", "HERMES_REDACT_SECRETS",
+    "HERMES_INTERACTIVE", "HERMES_EXEC_ASK", "HERMES_GATEWAY_SESSION", "HERMES_CRON_SESSION",
+    "HERMES_SINGLE_QUERY_SESSION", "HERMES_SESSION_KEY", "HERMES_SESSION_PLATFORM",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class KnownKey:
-    """One key.
+class Dropped:
+    """A key that no audited Hermes hands on to the platform.
 
     Attributes:
-        name: dotted path in config.yaml, or the variable's name.
-        help: one line.
-        platform: ``canon``, ``borgee``, or ``hermes`` for a setting that every platform shares.
-        allowed: the only values; empty for any value of the type.
-        default: what counts when nobody sets it; None when nothing does.
-        secret: never printed, never taken from the command line.
-        recommended: what the documentation of the platforms advises, with the reason in ``help``.
+        why: one sentence.
+        instead: the path that is read; None when there is none.
     """
 
-    name: str
-    file: KeyFile
-    type: KeyType
-    help: str
-    platform: str = "canon"
-    allowed: tuple[str, ...] = ()
-    default: str | bool | int | float | None = None
-    secret: bool = False
-    recommended: str | bool | int | None = None
-
-    def problem(self, value: object) -> str | None:
-        """Why ``value``, as parsed from the file, does not suit this key; None when it does. Never quotes a secret."""
-        if not _is_of(value, self.type):
-            shown = "the value" if self.secret else repr(value)
-            return f"{self.name} must be {_NOUNS[self.type]}; {shown} is not"
-        if self.allowed and value not in self.allowed:
-            return f"{self.name} cannot be {value!r}; allowed are {', '.join(self.allowed)}"
-        return None
-
-
-_NOUNS = {
-    KeyType.STR: "text",
-    KeyType.INT: "a whole number",
-    KeyType.FLOAT: "a number",
-    KeyType.BOOL: "true or false",
-    KeyType.LIST: "a list",
-    KeyType.MAP: "a mapping",
-}
-
-
-def _is_of(value: object, kind: KeyType) -> bool:
-    match kind:
-        case KeyType.STR:
-            return isinstance(value, str)
-        case KeyType.BOOL:
-            return isinstance(value, bool)
-        case KeyType.INT:
-            return isinstance(value, int) and not isinstance(value, bool)
-        case KeyType.FLOAT:
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case KeyType.LIST:
-            return isinstance(value, list | tuple)
-        case KeyType.MAP:
-            return isinstance(value, Mapping)
-
-
-_variable = partial(KnownKey, file=KeyFile.DOTENV, type=KeyType.STR)
-_config = partial(KnownKey, file=KeyFile.CONFIG)
-
-_ENVIRONMENT_IDS = tuple(ENVIRONMENTS)
-_DELIVERY = ("model", "trusted-only")
-_VERBOSITY = ("auto", "verbose", "quiet")
-_BOOLEAN_WORDS = ("true", "false")
-
-KNOWN_KEYS: tuple[KnownKey, ...] = (
-    # Canon's variables
-    _variable("CANON_API_KEY", help="The agent's key, set directly; needs CANON_ENVIRONMENT_ID.", secret=True),
-    _variable("CANON_ENVIRONMENT_ID", help="The environment that owns the key.", allowed=_ENVIRONMENT_IDS),
-    _variable("CANON_BASE_URL", help="REST API of the environment, when it has no packaged default."),
-    _variable("CANON_STREAM_URL", help="Event stream of the environment, when it has no packaged default."),
-    _variable("CANON_RTDB_URL", help="Realtime database of the environment, when it has no packaged default."),
-    _variable("CANON_FIREBASE_API_KEY", help="Public web key of the environment, when it has no packaged default."),
-    _variable("CANON_AGENT", help="The Canon profile to use; needed when agents.json holds several."),
-    _variable(
-        "CANON_ALLOW_ALL_USERS", help="Everybody whom Canon lets through may start turns.", allowed=_BOOLEAN_WORDS
-    ),
-    _variable("CANON_ALLOWED_USERS", help="Comma-separated ids of the people who may start turns."),
-    _variable("CANON_HOME_CHANNEL", help="Conversation for cron jobs and notices outside a turn."),
-    _variable("CANON_HOME_CHANNEL_NAME", help="Label of the home channel.", default="Canon Home"),
-    _variable("CANON_TURN_VERBOSITY", help="How much of a turn members see.", allowed=_VERBOSITY, default="auto"),
-    _variable("CANON_INBOUND_IMAGE_DELIVERY", help="Who sees images people send.", allowed=_DELIVERY, default="model"),
-    _variable(
-        "CANON_INBOUND_VISUAL_MEDIA_DELIVERY", help="The same for images and PDFs.", allowed=_DELIVERY, default="model"
-    ),
-    _variable("CANON_HOME", help="Folder of Canon's local files.", default="~/.canon"),
-    _variable("CANON_AGENTS_FILE", help="Place of agents.json, when it is not in CANON_HOME."),
-    _variable("CANON_AGENTS_PATH", help="Older name of CANON_AGENTS_FILE."),
-    _variable("CANON_AGENTS_JSON_BOOTSTRAP", help="Profiles to add to agents.json at the start.", secret=True),
-    # Borgee's
-    _variable("BORGEE_API_KEY", help="The agent's Borgee key.", platform="borgee", secret=True),
-    # Hermes', where Canon reads them too
-    _variable(
-        "HERMES_CLARIFY_TIMEOUT", help="Seconds to wait for an answer, 5 to 1800.", platform="hermes", default="300"
-    ),
-    _variable(
-        "HERMES_APPROVAL_TIMEOUT", help="Seconds to wait for an approval, 5-1800.", platform="hermes", default="300"
-    ),
-    _variable("HERMES_ALLOW_PRIVATE_URLS", help="Media may come from private addresses.", platform="hermes"),
-    # config.yaml: what makes the plugin load and the platform run
-    _config("plugins.enabled", type=KeyType.LIST, help="Plugins that Hermes may load.", platform="hermes"),
-    _config(
-        "plugins.disabled", type=KeyType.LIST, help="Plugins that never load; beats the other list.", platform="hermes"
-    ),
-    _config("platforms.canon.enabled", type=KeyType.BOOL, help="Whether the gateway connects Canon.", recommended=True),
-    _config(
-        "platforms.canon.api_key", type=KeyType.STR, help="The agent's key; .env is the better place.", secret=True
-    ),
-    _config("platforms.canon.token", type=KeyType.STR, help="Older name of platforms.canon.api_key.", secret=True),
-    _config("platforms.canon.home_channel", type=KeyType.MAP, help="chat_id and name of the home channel."),
-    _config("platforms.canon.typing_indicator", type=KeyType.BOOL, help="Show that the agent is typing.", default=True),
-    _config(
-        "platforms.canon.extra.environment_id",
-        type=KeyType.STR,
-        help="The environment that owns the key.",
-        allowed=_ENVIRONMENT_IDS,
-        default=DEFAULT_ENVIRONMENT_ID,
-    ),
-    _config("platforms.canon.extra.base_url", type=KeyType.STR, help="REST API of the environment."),
-    _config("platforms.canon.extra.stream_url", type=KeyType.STR, help="Event stream of the environment."),
-    _config("platforms.canon.extra.rtdb_url", type=KeyType.STR, help="Realtime database of the environment."),
-    _config("platforms.canon.extra.firebase_api_key", type=KeyType.STR, help="Public web key of the environment."),
-    _config(
-        "platforms.canon.extra.api_key",
-        type=KeyType.STR,
-        help="The agent's key; .env is the better place.",
-        secret=True,
-    ),
-    _config("platforms.canon.extra.agent", type=KeyType.STR, help="The Canon profile to use."),
-    _config(
-        "platforms.canon.extra.turn_verbosity",
-        type=KeyType.STR,
-        help="How much of a turn members see.",
-        allowed=_VERBOSITY,
-        default="auto",
-    ),
-    _config(
-        "platforms.canon.extra.inbound_image_delivery",
-        type=KeyType.STR,
-        help="Who sees images people send.",
-        allowed=_DELIVERY,
-        default="model",
-    ),
-    _config(
-        "platforms.canon.extra.inbound_visual_media_delivery",
-        type=KeyType.STR,
-        help="The same for images and PDFs.",
-        allowed=_DELIVERY,
-        default="model",
-    ),
-    # config.yaml: what Canon's page recommends
-    _config(
-        "streaming.enabled",
-        type=KeyType.BOOL,
-        help="One growing message a turn, on every platform.",
-        platform="hermes",
-        default=False,
-        recommended=True,
-    ),
-    _config(
-        "streaming.transport",
-        type=KeyType.STR,
-        help="How partial answers are shown.",
-        platform="hermes",
-        allowed=("auto", "edit", "draft", "off"),
-        default="auto",
-        recommended="auto",
-    ),
-    _config("display.platforms.canon.streaming", type=KeyType.BOOL, help="Streaming on Canon alone."),
-    _config(
-        "display.platforms.canon.interim_assistant_messages",
-        type=KeyType.BOOL,
-        help="Status bubbles in the middle of a turn.",
-        recommended=False,
-    ),
-    _config(
-        "display.platforms.canon.tool_progress",
-        type=KeyType.STR,
-        help="Tool bubbles; Canon shows tools as activity instead.",
-        allowed=("off", "new", "all", "verbose", "log"),
-        recommended="off",
-    ),
-    _config(
-        "display.platforms.canon.show_reasoning",
-        type=KeyType.BOOL,
-        help="Put the model's reasoning before the answer.",
-        recommended=False,
-    ),
-    _config(
-        "approvals.mode",
-        type=KeyType.STR,
-        help="Who decides on sensitive commands; manual keeps people deciding.",
-        platform="hermes",
-        allowed=("manual", "smart", "off"),
-        recommended="manual",
-    ),
-    _config(
-        "gateway.multiplex_profiles",
-        type=KeyType.BOOL,
-        help="One process for all profiles; Canon and Borgee refuse it.",
-        platform="hermes",
-        default=False,
-        recommended=False,
-    ),
-    _config(
-        "group_sessions_per_user",
-        type=KeyType.BOOL,
-        help="A session for each person in a group; Borgee needs one for all.",
-        platform="hermes",
-        default=True,
-    ),
-    _config(
-        "display.busy_input_mode",
-        type=KeyType.STR,
-        help="What a message does to a running turn; Borgee needs queue.",
-        platform="hermes",
-        allowed=("interrupt", "queue", "steer"),
-        default="interrupt",
-    ),
-    _config("borgee.base_url", type=KeyType.STR, help="The Borgee server.", platform="borgee"),
-    _config("borgee.agent_id", type=KeyType.STR, help="The agent's id on Borgee.", platform="borgee"),
-    _config(
-        "platforms.borgee.enabled", type=KeyType.BOOL, help="Whether the gateway connects Borgee.", platform="borgee"
-    ),
-)
-
-_BY_NAME = {(key.file, key.name): key for key in KNOWN_KEYS}
+    path: str
+    why: str
+    instead: str | None
 
 
 def find_key(name: str, file: KeyFile) -> KnownKey | None:
-    """The row of a dotted path or variable; None for one that we do not know, which is no fault."""
+    """The row of a dotted path or variable, by any of its spellings; None for an unknown one, which is no fault."""
     return _BY_NAME.get((file, name))
+
+
+def is_secret_name(variable: str) -> bool:
+    """Whether the value of an environment variable is secret: the table says so, or its name does."""
+    known = find_key(variable, KeyFile.DOTENV)
+    return known.secret if known else variable not in _PUBLIC and bool(_TELLING.search(variable.upper()))
+
+
+def dropped(path: Sequence[str | int]) -> Dropped | None:
+    """Why a path of config.yaml reaches nobody, for a path below one of our platforms; None when it is read."""
+    parts = [str(part) for part in path]
+    dotted = ".".join(parts)
+    if find_key(dotted, KeyFile.CONFIG) is not None:
+        return None
+    match parts:
+        case ["gateway", "platforms", name, *below] | ["platforms", name, *below] if name in _PLATFORMS and below:
+            return _below_platform(dotted, name, below)
+        case ["borgee", key, *_] if key not in _READ_BY_BORGEE | {"display"}:
+            return Dropped(dotted, f"The Borgee plugin reads no {key} in its block.", None)
+        case ["canon", key, *_] if key not in PLATFORM_SHARED:
+            instead = f"platforms.canon.extra.{key}"
+            is_known = find_key(instead, KeyFile.CONFIG) is not None
+            why = "The Canon plugin has no block of its own at the top of config.yaml."
+            return Dropped(dotted, why, instead if is_known else None)
+    return None
+
+
+def _below_platform(dotted: str, name: str, below: list[str]) -> Dropped | None:
+    key = below[0]
+    if key == "display":
+        setting = below[1] if len(below) > 1 else ""
+        instead = _DISPLAY_INSTEAD.format(name=name, key=setting)
+        is_known = find_key(instead, KeyFile.CONFIG) is not None
+        why = f"No audited Hermes reads display settings below platforms.{name}."
+        return Dropped(dotted, why, instead if is_known else None)
+    if key in PLATFORM_FIELDS or key in PLATFORM_SHARED:
+        return None
+    instead = f"platforms.{name}.extra.{key}" if name == "canon" else f"borgee.{key}"
+    is_known = find_key(instead, KeyFile.CONFIG) is not None
+    why = f"Hermes drops {key} here without a word: it stands directly below platforms.{name}."
+    return Dropped(dotted, why, instead if is_known else None)
