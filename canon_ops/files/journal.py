@@ -27,14 +27,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from canon_ops.errors import CanonOpsError, InternalError
+from canon_ops.errors import CanonOpsError, ConflictError, InternalError
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, put, write_beside
 from canon_ops.files.disk import Disk, DiskError, explain
 
-__all__ = ["FileRecord", "Journal", "Planned", "Record", "Repair", "Unfinished", "digest"]
+__all__ = ["ChangedUnderUs", "FileRecord", "Journal", "Planned", "Record", "Repair", "Unfinished", "digest"]
 
 Outcome = Literal["done", "abandoned"]
 FORMAT = 1
+
+
+class ChangedUnderUs(ConflictError):
+    """Somebody else wrote the file between our reading and our writing; theirs stays."""
+
+    code: ClassVar[str] = "changed_under_us"
 
 
 class Unfinished(DiskError):
@@ -186,6 +192,7 @@ class Journal:
         """Pass the commit point and move every file into place.
 
         Raises:
+            ChangedUnderUs: a file is not what it was before; the others were put back, somebody else's text stays.
             DiskError: a file could not be replaced; the others were put back.
             Unfinished: nor could they be put back; the next start finishes the commit.
             KeyboardInterrupt: the same as for an error of the disk.
@@ -196,6 +203,12 @@ class Journal:
             self._disk.sync_folder(self.pending)
             for item, file in zip(self._planned, record.files, strict=True):
                 at = item.target.path
+                if _read(item.target.real) != item.before:  # checked before, but the journal took its time
+                    raise ChangedUnderUs(
+                        f"{at} was changed by another program in the meantime; nothing was written",
+                        fix="run the command again",
+                        file=str(at),
+                    )
                 self._replace(item, Path(file.temporary))
         except BaseException as error:
             if not self._take_back(record):

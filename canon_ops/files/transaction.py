@@ -25,31 +25,25 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self, TypeVar
+from typing import Self, TypeVar
 
-from canon_ops.errors import ConflictError, RefusedError, UsageError
-from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target
+from canon_ops.errors import RefusedError, UsageError
+from canon_ops.files.atomic import PRIVATE_MODE, Target, find_target
 from canon_ops.files.disk import Disk, explain
+from canon_ops.files.grounds import Grounds
 from canon_ops.files.history import History, Retention
-from canon_ops.files.journal import Journal, Planned, Record, Repair, digest
-from canon_ops.files.lock import FileLock
+from canon_ops.files.journal import ChangedUnderUs, Journal, Planned, Record, Repair, digest
 from canon_ops.runtime.clock import Clock, SystemClock
 
 __all__ = ["ChangedUnderUs", "FileChange", "Transaction", "digest", "edit_files"]
 
 T = TypeVar("T")
 Refusal = Callable[[Path], RefusedError | None]
-
-
-class ChangedUnderUs(ConflictError):
-    """Somebody else wrote the file between our reading and our writing; theirs stays."""
-
-    code: ClassVar[str] = "changed_under_us"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +103,7 @@ class Transaction:
     Args:
         lock_folder: whose lock is taken, and where journal and history live (``<lock_folder>/.canon-ops``): the
             Hermes home, or the Canon home when only its files change.
+        also: other folders in which files change too, locked with it and repaired with it after a crash.
         timeout_s: how long to wait for the lock.
         label: the command as people will read it in the history; never a secret.
         dry_run: take no lock, repair nothing, write nothing: ``commit`` does nothing then.
@@ -123,6 +118,7 @@ class Transaction:
         self,
         lock_folder: Path,
         *,
+        also: Sequence[Path] = (),
         timeout_s: float = 10.0,
         label: str = "",
         dry_run: bool = False,
@@ -132,13 +128,13 @@ class Transaction:
         disk: Disk | None = None,
     ) -> None:
         self.folder = lock_folder
-        self._timeout_s = timeout_s
         self._label = label
         self._dry_run = dry_run
         self._refuse = refuse
         self._clock = clock or SystemClock()
         self._disk = disk or Disk()
         self._journal = Journal(lock_folder, self._disk)
+        self._grounds = Grounds(self._journal, also, self._disk, timeout_s)
         self.history = History(lock_folder, self._disk)
         self._retention = retention or Retention()
         self._repaired: Repair | None = None
@@ -153,15 +149,8 @@ class Transaction:
         return self._repaired
 
     def __enter__(self) -> Self:
-        with self._exit as stack:
-            if not self._dry_run:
-                try:
-                    self._disk.make_folders(self._journal.folder, PRIVATE_FOLDER_MODE)
-                except OSError as error:
-                    raise explain(error, self._journal.folder) from error
-                stack.enter_context(FileLock(self._journal.folder / "lock", self._timeout_s))
-                self._repaired = self._journal.recover()
-            self._exit = stack.pop_all()
+        if not self._dry_run:
+            self._exit, self._repaired = self._grounds.enter()
         self._open = True
         return self
 
@@ -224,23 +213,24 @@ class Transaction:
         changes = self.changes()
         if not changes or self._dry_run:
             return None
-        record = self._journal.begin(
-            [
-                Planned(entry.target, entry.before, entry.after, entry.new_mode)
-                for entry in self._entries.values()
-                if entry.staged and entry.after != entry.before
-            ],
-            label=self._label,
-            now_ms=self._clock.now_ms(),
-            undoes=self._undoes,
-        )
+        planned = [
+            Planned(entry.target, entry.before, entry.after, entry.new_mode)
+            for entry in self._entries.values()
+            if entry.staged and entry.after != entry.before
+        ]
+        self._grounds.announce(change.real for change in changes)
         try:
-            self._journal.stage(record)
-            self._check_unchanged()
-        except BaseException:
-            self._journal.discard()
-            raise
-        self._journal.carry_out(record)
+            record = self._journal.begin(planned, label=self._label, now_ms=self._clock.now_ms(), undoes=self._undoes)
+            try:
+                self._journal.stage(record)
+                self._check_unchanged()
+            except BaseException:
+                self._journal.discard()
+                raise
+            self._journal.carry_out(record)
+        finally:
+            if not self._journal.pending.exists():
+                self._grounds.withdraw()
         self._entries.clear()
         self.history.prune(self._retention, now_ms=record.time_ms)
         return record.id
