@@ -186,7 +186,7 @@ def _from_profile(surroundings: Surroundings, blank_key: Setting | None) -> Reso
     only = Setting(_PROFILE_VARIABLE, profile.name, Origin(source, profile.name, surroundings.agents_file))
     key_name = "apiKey" if profile.api_key else "apiKeyRef"
     reference = profile.api_key_ref
-    key_value = profile.api_key or (f"{reference.service}/{reference.account}" if reference else "")
+    key_value = profile.api_key or (reference.text if reference else "")
     shown: dict[str, Setting] = {
         "profile": choice if choice and choice.value else only,
         "api_key": stored(key_name, key_value, blank_key.shadows if blank_key else ()),

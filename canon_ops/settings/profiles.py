@@ -32,10 +32,21 @@ _IDENTITY = ("agentId", "agentName", "registeredAt")
 
 @dataclass(frozen=True, slots=True)
 class KeyReference:
-    """Where the keyring holds a profile's key (decision C1); ``agents.json`` then has no key itself."""
+    """Where the keyring holds a key (decision C1); the file then has no key itself."""
 
     service: str
     account: str
+
+    @classmethod
+    def parse(cls, text: str) -> KeyReference | None:
+        """Read ``service/account``; None when it is none. An account may hold slashes, a service does not."""
+        service, slash, account = (part.strip() for part in text.partition("/"))
+        return cls(service, account) if service and slash and account else None
+
+    @property
+    def text(self) -> str:
+        """``service/account``."""
+        return f"{self.service}/{self.account}"
 
 
 @dataclass(frozen=True, slots=True)
