@@ -50,7 +50,7 @@ docs: $(STAMP)  ## check that generated documents agree with the code
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
-test-interop: $(STAMP)  ## the sandbox against the published plugin in a real gateway (made in .hosts, once)
+test-interop: $(STAMP)  ## the sandbox against the published plugins in real gateways (made in .hosts, once)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 
 keyring-tools:  ## install gnome-keyring and D-Bus for the tests of the keyring (apt or dnf)

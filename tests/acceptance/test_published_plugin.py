@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.published import Scene, published_scene
+from tests.support.published import PUBLISHED, Scene, published_scene
 
 pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with published_scene(tmp_path_factory.mktemp("published")) as running:
+@pytest.fixture(scope="module", params=PUBLISHED, ids=lambda host: host.name)
+def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with published_scene(tmp_path_factory.mktemp("published"), request.param) as running:
         yield running
 
 

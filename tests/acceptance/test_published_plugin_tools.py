@@ -1,8 +1,9 @@
 """What the published plugin's agent does beyond answering: questions, cards, silence, verbs, media.
 
-The same black box as in ``test_published_plugin``; here it settles interactions, the verb wire and media. Command
-approvals are missing on purpose: beside hermes-agent 0.19.0 this plugin fails inside the host before it calls Canon
-(its ``send_exec_approval`` does not know the host's keyword ``allow_permanent``), so there is nothing to see here.
+The same black boxes as in ``test_published_plugin``; here they settle interactions, the verb wire and media.
+
+Command approvals are missing on purpose: both plugins fail inside their host before Canon is called (their
+``send_exec_approval`` does not know the keyword ``allow_permanent``), so there is nothing of them to see here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from canon_ops.sandbox.model.server import ModelRequest
-from tests.support.published import Scene, published_scene
+from tests.support.published import PUBLISHED, Scene, published_scene
 
 pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -34,9 +35,9 @@ CARD = {
 }
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with published_scene(tmp_path_factory.mktemp("published")) as running:
+@pytest.fixture(scope="module", params=PUBLISHED, ids=lambda host: host.name)
+def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with published_scene(tmp_path_factory.mktemp("published"), request.param) as running:
         running.ask("[say ready]")
         yield running
 
@@ -173,6 +174,21 @@ def test_the_hosts_own_question_goes_the_same_way(scene: Scene) -> None:
     assert tool_result(scene)["user_response"] == "2026"
     assert asked["request"]["native"]["method"] == "clarify"
     assert fault.fired == 1
+
+
+def test_the_agent_finds_others(scene: Scene) -> None:
+    """The directory's page reaches the model; an entry without owner is an error."""
+    if not scene.host.finds_agents:
+        pytest.skip("this release has no such action")
+    say = call_of("canon_communicate", action="discover_agents", query="sand", limit=5)
+
+    scene.ask(say)
+    found = tool_result(scene)
+    fault = scene.box.fault("discover-no-owner")
+    scene.ask(say)
+
+    assert (found["status"], [entry["displayName"] for entry in found["agents"]]) == ("discovered", ["Sandbox Hermes"])
+    assert (fault.fired, tool_result(scene)["success"]) == (1, False)
 
 
 def test_silence_is_silent(scene: Scene) -> None:

