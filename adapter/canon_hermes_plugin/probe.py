@@ -9,18 +9,23 @@ Source: Canon adapter R1.11-R1.13, D61; decisions C1.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.settings import credentials
 from canon_ops.settings.paths import CanonPaths
+from canon_ops.settings.problems import NotConfigured
 from canon_ops.settings.surroundings import Surroundings
 
 __all__ = ["enablement", "is_configured", "is_ready", "platform_block", "surroundings_of"]
+
+logger = logging.getLogger(__name__)
 
 
 def is_ready() -> bool:
@@ -32,18 +37,12 @@ def is_ready() -> bool:
     from canon_hermes_plugin.host import home_folder
     from canon_ops.hermes.surroundings import surroundings_from_disk
 
-    try:
-        return credentials.is_configured(surroundings_from_disk(home_folder(), os.environ))
-    except (CanonOpsError, OSError):
-        return False
+    return _resolves(lambda: surroundings_from_disk(home_folder(), os.environ))
 
 
 def is_configured(config: Any) -> bool:
     """The host's ``validate_config`` and ``is_connected``: whether this platform configuration resolves."""
-    try:
-        return credentials.is_configured(surroundings_of(config))
-    except OSError:
-        return False
+    return _resolves(lambda: surroundings_of(config))
 
 
 def enablement() -> dict[str, object] | None:
@@ -52,6 +51,26 @@ def enablement() -> dict[str, object] | None:
         return credentials.enablement_seed(surroundings_of(None))
     except OSError:
         return None
+
+
+def _resolves(read: Callable[[], Surroundings]) -> bool:
+    """Whether a credential is found. The host shows a fixed hint when none is, so what is wrong goes to the log, once.
+
+    Nothing being there at all is not wrong: the plugin may be installed long before anybody sets Canon up.
+    """
+    try:
+        credentials.resolve(read())
+    except NotConfigured:
+        return False
+    except (CanonOpsError, OSError) as error:
+        _tell_once(str(error))
+        return False
+    return True
+
+
+@cache
+def _tell_once(reason: str) -> None:
+    logger.warning("Canon cannot be used: %s", reason)
 
 
 def surroundings_of(config: Any, environ: Mapping[str, str] = os.environ) -> Surroundings:
