@@ -139,9 +139,9 @@ class TurnDesk:
 
     def apply(self, turn_id: TurnId, event: TurnEvent) -> None:
         """Feed an event to a turn."""
-        self._take(registry.apply(self._turns, turn_id, event, now_ms=self._clock.now_ms()))
         if isinstance(event, FinalSettled | FinalDeferred | FinalRejected):
-            self._tell(turn_id, event)
+            self._tell(turn_id, event)  # before its effects: they may close the turn, and this says more than that
+        self._take(registry.apply(self._turns, turn_id, event, now_ms=self._clock.now_ms()))
 
     def note(self, conversation_id: str, mark: TurnMark | None, session_key: str, event: TurnEvent) -> None:
         """Feed an event of a tool to the turn whose task, or session, it came from; nobody's is dropped."""

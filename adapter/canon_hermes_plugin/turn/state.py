@@ -136,7 +136,8 @@ class Turn:
     @property
     def may_hold_node(self) -> bool:
         """Whether its end must delete the node; a message without a run that showed nothing leaves it alone."""
-        return self.is_lifecycle or self.state is not None
+        shown = self.preview
+        return self.is_lifecycle or self.state is not None or shown.text is not None or shown.in_flight or shown.dropped
 
     @property
     def is_narrated(self) -> bool:

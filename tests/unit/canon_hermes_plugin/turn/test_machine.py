@@ -303,6 +303,16 @@ def test_a_loose_final_is_delivered_without_a_preview() -> None:
     assert [type(effect) for effect in settled.effects] == [TurnClosed]
 
 
+@pytest.mark.parametrize("delivered", [True, False], ids=["written", "lost"])
+def test_a_loose_draft_whose_first_write_is_on_its_way_is_cleared(delivered: bool) -> None:
+    """The node may hold what was written while the final text came in, also when nobody knows whether it was."""
+    turn = a_turn(DRAFT, FINAL, PreviewEnded(delivered), FinalSettled(), kind=Kind.LOOSE, session=None)
+
+    step = on_event(turn, Due(), now_ms=turn.linger_ms)
+
+    assert [type(effect) for effect in step.effects] == [ClearNode, TurnClosed]
+
+
 def test_a_loose_draft_is_cleared_after_its_final() -> None:
     """R7.6: what was streamed outside a run ends like a turn does."""
     turn = a_turn(DRAFT, PreviewEnded(True), FINAL, FinalSettled(), kind=Kind.LOOSE, session=None)

@@ -1,0 +1,218 @@
+"""Final messages under every kind of failure: what is repeated, under which id, and what the host hears."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from canon_hermes_plugin.deliveries import Deliveries, Failed, Sent
+from canon_hermes_plugin.turn.effects import Final
+from canon_hermes_plugin.turn.events import FinalDeferred, FinalRejected, FinalSettled, TurnEvent
+from canon_ops.client.errors import ApiError, MalformedAnswer, RequestFailed, ServiceTrouble, TransportFailure
+from canon_ops.runtime.clock import ManualClock
+from canon_ops.wire.ids import ConversationId, TurnId
+from canon_ops.wire.requests import SendMessage
+from canon_ops.wire.retry import TransportKind
+from canon_ops.wire.splitting import split
+
+TURN = TurnId("hermes-turn-1")
+LOST = TransportFailure(TransportKind.READ_TIMEOUT, request="send")
+BUSY = ServiceTrouble(503, None, "busy")
+NO = ApiError(400, None, "no")
+TAKEN = ApiError(409, "MESSAGE_ID_EXISTS", "taken")
+
+
+class Canon:
+    """Stores messages by id; each call takes the next step of the script: None stores, an error fails.
+
+    A lost answer stores the message all the same, as the real thing does.
+    """
+
+    def __init__(self, *script: RequestFailed | None) -> None:
+        self.attempts: list[SendMessage] = []
+        self.stored: dict[str, SendMessage] = {}
+        self._script: Iterator[RequestFailed | None] = iter(script)
+
+    async def send(self, message: SendMessage) -> str | None:
+        self.attempts.append(message)
+        error = next(self._script, None)
+        if error is None or error is LOST:
+            self.stored.setdefault(message.message_id or f"server-{len(self.stored)}", message)
+        if error is not None:
+            raise error
+        return message.message_id or f"server-{len(self.stored) - 1}"
+
+
+class Desk:
+    """Takes the reports; finals of loose turns are left to the host."""
+
+    def __init__(self, canon: Canon, *, loose: bool = False) -> None:
+        self.clock = ManualClock()
+        self.reports: list[TurnEvent] = []
+        self.deliveries = Deliveries(
+            canon.send,
+            report=lambda _turn, event: self.reports.append(event),
+            is_left_to_host=lambda _turn: loose,
+            clock=self.clock,
+            rng=random.Random(3),
+        )
+
+
+def final(text: str = "the answer", turn: TurnId | None = TURN, reply_to: str | None = None) -> Final:
+    return Final(turn, ConversationId("c1"), text, reply_to)
+
+
+async def test_a_message_is_settled_once() -> None:
+    """One attempt, one stored message, one report with its id."""
+    canon = Canon()
+    desk = Desk(canon)
+
+    await desk.deliveries.deliver(final())
+
+    (message_id,) = canon.stored
+    assert desk.reports == [FinalSettled(message_id)]
+
+
+@pytest.mark.parametrize(
+    "error", [BUSY, LOST, MalformedAnswer("send", "is not JSON")], ids=["503", "lost", "unreadable"]
+)
+async def test_what_may_pass_is_tried_until_it_does(error: RequestFailed) -> None:
+    """D6: the answer is told to be late, then tried again after a pause under the same id, and stored once."""
+    canon = Canon(error, error)
+    desk = Desk(canon)
+    delivering = asyncio.ensure_future(desk.deliveries.deliver(final()))
+
+    await desk.clock.advance(0)
+    late = list(desk.reports)
+    await desk.clock.advance(10)
+    await delivering
+
+    assert [type(event) for event in late] == [FinalDeferred]
+    assert isinstance(desk.reports[-1], FinalSettled)
+    assert len({message.message_id for message in canon.attempts}) == 1 and len(canon.stored) == 1
+    assert len(canon.attempts) == 3
+
+
+async def test_an_outage_of_minutes_loses_nothing() -> None:
+    """D6: an hour of 503 later the answer is delivered; the pauses have grown to half a minute."""
+    canon = Canon(*[BUSY] * 120)
+    desk = Desk(canon)
+    delivering = asyncio.ensure_future(desk.deliveries.deliver(final()))
+
+    await desk.clock.advance(3_600)
+
+    assert delivering.done() and isinstance(desk.reports[-1], FinalSettled)
+    assert len(canon.attempts) == 121
+
+
+@pytest.mark.parametrize("error", [NO, TAKEN], ids=["400", "409"])
+async def test_what_cannot_pass_is_rejected(error: RequestFailed) -> None:
+    """A refusal for good is reported at once and not repeated."""
+    canon = Canon(error)
+    desk = Desk(canon)
+
+    await desk.deliveries.deliver(final())
+
+    assert ([type(event) for event in desk.reports], len(canon.attempts)) == ([FinalRejected], 1)
+
+
+async def test_a_part_that_failed_is_the_next_one_sent() -> None:
+    """S7.29: when the second part's answer is lost, only that part is repeated; three parts, one group, stored once."""
+    canon = Canon(None, LOST)
+    desk = Desk(canon)
+    text = "ש" * 5_000
+    delivering = asyncio.ensure_future(desk.deliveries.deliver(final(text)))
+
+    await desk.clock.advance(10)
+    await delivering
+
+    base = next(iter(canon.stored)).removesuffix("-part-1")
+    assert [message.message_id for message in canon.attempts] == [f"{base}-part-{part}" for part in (1, 2, 2, 3)]
+    assert tuple(message.text for message in canon.stored.values()) == split(text)
+    assert {message.metadata["messageChunk"]["groupId"] for message in canon.stored.values()} == {base}
+
+
+async def test_a_first_part_that_is_refused_ends_the_message() -> None:
+    """S7.27: a definite refusal of the first part rejects the whole; nothing is stored."""
+    canon = Canon(NO)
+    desk = Desk(canon)
+
+    await desk.deliveries.deliver(final("ש" * 5_000))
+
+    assert (canon.stored, [type(event) for event in desk.reports]) == ({}, [FinalRejected])
+
+
+async def test_a_loose_message_waits_for_the_host() -> None:
+    """R7.19: what the host itself repeats is kept, reported late, and not tried behind its back."""
+    canon = Canon(LOST)
+    desk = Desk(canon, loose=True)
+
+    await desk.deliveries.deliver(final())
+    await desk.clock.advance(100)
+
+    assert ([type(event) for event in desk.reports], len(canon.attempts)) == ([FinalDeferred], 1)
+
+
+async def test_a_repetition_by_the_host_is_the_same_operation() -> None:
+    """S7.36: an equal text later repeats the first attempt to the byte, its reply target included."""
+    canon = Canon(LOST)
+    desk = Desk(canon, loose=True)
+    await desk.deliveries.deliver(final(reply_to="m-original"))
+
+    again = await desk.deliveries.attempt(final(reply_to=None))
+
+    assert isinstance(again, Sent) and len(canon.stored) == 1
+    assert canon.attempts[0] == canon.attempts[1] and canon.attempts[1].reply_to == "m-original"
+
+
+async def test_another_text_does_not_replace_what_may_have_landed() -> None:
+    """S7.34: while the first message is unsettled, a different one of the same turn is refused and nothing is sent."""
+    canon = Canon(LOST)
+    desk = Desk(canon, loose=True)
+    await desk.deliveries.deliver(final("first"))
+
+    other = await desk.deliveries.attempt(final("second"))
+
+    assert isinstance(other, Failed) and not other.may_pass
+    assert "refused to replace" in other.reason and len(canon.attempts) == 1
+
+
+async def test_two_equal_messages_have_two_ids() -> None:
+    """S7.32: the first one settled, so the second is a new message, not a repetition."""
+    canon = Canon()
+    desk = Desk(canon)
+
+    await desk.deliveries.deliver(final("equal"))
+    await desk.deliveries.deliver(final("equal"))
+
+    assert len(canon.stored) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "may_pass"), [(LOST, True), (BUSY, True), (NO, False)], ids=["read-timeout", "503", "400"]
+)
+async def test_a_plain_message_is_attempted_once(error: RequestFailed, may_pass: bool) -> None:
+    """S7.30: without an id nothing is kept; the host hears whether trying again makes sense."""
+    canon = Canon(error)
+
+    attempt = await Desk(canon).deliveries.attempt(final(turn=None))
+
+    assert isinstance(attempt, Failed) and attempt.may_pass is may_pass
+    assert (len(canon.attempts), canon.attempts[0].message_id) == (1, None)
+
+
+async def test_the_servers_pause_is_granted() -> None:
+    """X8: a Retry-After beyond our own pause is waited for."""
+    canon = Canon(ServiceTrouble(429, None, "slow down", 20.0))
+    desk = Desk(canon)
+    delivering = asyncio.ensure_future(desk.deliveries.deliver(final()))
+
+    await desk.clock.advance(19)
+    early = len(canon.attempts)
+    await desk.clock.advance(2)
+    await delivering
+
+    assert (early, len(canon.attempts)) == (1, 2)

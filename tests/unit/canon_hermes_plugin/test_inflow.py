@@ -1,0 +1,313 @@
+"""What each event of the stream does, when it counts as done, and what happens when Hermes does not take a message."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inert import inert_name
+from canon_hermes_plugin.inflow import Inflow
+from canon_ops.client.errors import ServiceTrouble
+from canon_ops.settings.options import UserAccess
+from canon_ops.wire.agents import AgentIdentity, Conversation
+from canon_ops.wire.sse import Frame
+
+ME = AgentIdentity("agent-1", "owner-1", "open", "Ermes")
+EVERYBODY = UserAccess(allow_all=True, allowed=None)
+
+
+class Host:
+    """A host that takes notes; it refuses, or waits, when it is told to."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+        self.requests: list[Request] = []
+        self.refuses: set[str] = set()
+        self.gates: dict[str, asyncio.Event] = {}
+        self.replays = 0
+        self.signals: list[str] = []
+        self.listings = 0
+        self.listing: tuple[Conversation, ...] | ServiceTrouble = (Conversation("c1", "direct"),)
+
+    async def hand_over(self, request: Request) -> None:
+        assert request.message_id is not None
+        if request.message_id in self.gates:
+            await self.gates[request.message_id].wait()
+        if request.message_id in self.refuses:
+            raise RuntimeError("no")
+        self.taken.append(request.message_id)
+        self.requests.append(request)
+
+    async def fetch_rooms(self) -> tuple[Conversation, ...]:
+        self.listings += 1
+        if isinstance(self.listing, ServiceTrouble):
+            raise self.listing
+        return self.listing
+
+    async def control(self, conversation_id: str) -> None:
+        self.signals.append(conversation_id)
+
+    def replay(self) -> None:
+        self.replays += 1
+
+
+def inflow(host: Host, *, access: UserAccess = EVERYBODY) -> Inflow:
+    return Inflow(
+        identity=ME,
+        conversations=(Conversation("c1", "direct"),),
+        access=access,
+        neutralise=inert_name,
+        fetch_rooms=host.fetch_rooms,
+        hand_over=host.hand_over,
+        control=host.control,
+        replay=host.replay,
+    )
+
+
+def frame(event: str, payload: Any, event_id: str | None = None) -> Frame:
+    return Frame(event, event_id, json.dumps(payload))
+
+
+def message(message_id: str, event_id: str | None = None, *, room: str = "c1", **more: Any) -> Frame:
+    content = {"id": message_id, "senderId": "user-1", "senderType": "human", "senderName": "Ann", "text": "hi", **more}
+    return frame("message.created", {"conversationId": room, "message": content}, event_id or f"evt-{message_id}")
+
+
+async def test_a_message_is_handed_over_and_then_passed() -> None:
+    """D21: the cursor stands before the message until the host has it."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+
+    await flow.take(message("m1", "evt-1"))
+    before = flow.cursor
+    host.gates["m1"].set()
+    await flow.drain()
+
+    assert (before, flow.cursor, host.taken) == (None, "evt-1", ["m1"])
+
+
+async def test_a_slow_conversation_holds_up_no_other() -> None:
+    """D25: another conversation's message is handed over meanwhile; the cursor waits for the slow one."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+
+    await flow.take(message("m1", "evt-1"))
+    await flow.take(message("m2", "evt-2", room="c2"))
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert (host.taken, flow.cursor) == (["m2"], None)
+    host.gates["m1"].set()
+    await flow.drain()
+    assert (host.taken, flow.cursor) == (["m2", "m1"], "evt-2")
+
+
+async def test_a_message_that_was_refused_comes_again() -> None:
+    """S2.17: when the hand-over fails, a replay is asked for, and the same message is delivered then."""
+    host = Host()
+    flow = inflow(host)
+    host.refuses.add("m1")
+
+    await flow.take(message("m1", "evt-1"))
+    await flow.take(message("m2", "evt-2", room="c2"))
+    await flow.drain()
+    asked, host.refuses = host.replays, set()
+    resumed = flow.resume_from()
+    await flow.take(message("m1", "evt-1"))
+    await flow.take(message("m2", "evt-2", room="c2"))
+    await flow.drain()
+
+    assert (asked, resumed) == (1, None)
+    assert (host.taken, flow.cursor) == (["m2", "m1"], "evt-2")
+
+
+async def test_a_message_that_is_always_refused_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    """One bad message must not make the agent deaf: after three attempts it is passed, with an error in the log."""
+    host = Host()
+    flow = inflow(host)
+    host.refuses.add("m1")
+
+    for _ in range(3):
+        flow.resume_from()
+        await flow.take(message("m1", "evt-1"))
+        await flow.drain()
+
+    assert (host.replays, flow.cursor) == (2, "evt-1")
+    assert "m1 is given up after 3 attempts" in caplog.text
+
+
+async def test_the_same_event_in_work_is_taken_once() -> None:
+    """After a break Canon replays what is still in work; its end counts for both deliveries."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+
+    await flow.take(message("m1", "evt-1"))
+    flow.resume_from()
+    await flow.take(message("m1", "evt-1"))
+    host.gates["m1"].set()
+    await flow.drain()
+
+    assert (host.taken, flow.cursor) == (["m1"], "evt-1")
+
+
+async def test_an_old_message_is_new_again_after_a_thousand() -> None:
+    """S2.16: ids are remembered for 1,024 messages, oldest out."""
+    host = Host()
+    flow = inflow(host)
+
+    for number in range(1_025):
+        await flow.take(message(f"m{number}", f"evt-{number}"))
+    await flow.drain()
+    await flow.take(message("m0", "evt-again"))
+    await flow.take(message("m1024", "evt-known"))
+    await flow.drain()
+
+    assert (host.taken.count("m0"), host.taken.count("m1024")) == (2, 1)
+
+
+async def test_a_gap_moves_the_cursor_and_refreshes_the_rooms() -> None:
+    """S2.6: the cursor becomes the id that Canon still has, and the rooms are asked for once."""
+    host = Host()
+    flow = inflow(host)
+    await flow.take(message("m1", "evt_expired"))
+    await flow.drain()
+
+    await flow.take(frame("replay.expired", {"lastAvailableId": "evt_200"}))
+
+    assert (flow.cursor, host.listings) == ("evt_200", 1)
+
+
+@pytest.mark.parametrize("payload", [{"lastAvailableId": None}, {}, "gone"], ids=["null", "empty", "text"])
+async def test_a_gap_without_an_id_clears_the_cursor(payload: Any) -> None:
+    """S2.7: nothing to go on from means: from now on."""
+    host = Host()
+    flow = inflow(host)
+    await flow.take(message("m1", "evt-1"))
+    await flow.drain()
+
+    await flow.take(frame("replay.expired", payload))
+
+    assert flow.cursor is None
+
+
+async def test_a_failed_refresh_after_a_gap_breaks_the_connection() -> None:
+    """S2.8: the error comes out, and the cursor has moved already, so the dead one is not tried again."""
+    host = Host()
+    flow = inflow(host)
+    host.listing = ServiceTrouble(503, None, "busy")
+
+    with pytest.raises(ServiceTrouble):
+        await flow.take(frame("replay.expired", {"lastAvailableId": "evt_200"}))
+
+    assert flow.cursor == "evt_200"
+
+
+async def test_the_policy_follows_the_stream() -> None:
+    """S2.9, D56: the policy is what was said last, the owner too; what is not said stays, except the policy."""
+    flow = inflow(Host())
+
+    await flow.take(frame("agent.context", {"agentId": "agent-1", "outboundPolicy": "closed", "ownerId": "owner-2"}))
+    closed = flow.identity
+    await flow.take(frame("agent.context", {"agentId": "agent-1"}))
+
+    assert (closed.outbound_policy, closed.owner_id, closed.display_name) == ("closed", "owner-2", "Ermes")
+    assert (flow.identity.outbound_policy, flow.identity.owner_id) == (None, "owner-2")
+
+
+async def test_a_signal_goes_its_own_way() -> None:
+    """S2.10: a control signal is taken at once, also while the conversation's message waits."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+    await flow.take(message("m1", "evt-1"))
+
+    await flow.take(frame("runtime.control", {"conversationId": "c1", "kind": "signal"}, "evt-2"))
+    await flow.take(frame("runtime.control", {"conversationId": "c1", "kind": "other"}, "evt-3"))
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert (host.signals, host.taken) == (["c1"], [])
+    host.gates["m1"].set()
+    await flow.drain()
+
+
+async def test_an_unknown_room_is_looked_up_first() -> None:
+    """D35: which session a room's members share is asked before its first message is routed."""
+    host = Host()
+    host.listing = (Conversation("c9", "group", member_ids=("a", "b", "c")),)
+    flow = inflow(host)
+
+    await flow.take(message("m1", "evt-1", room="c9"))
+    await flow.drain()
+
+    assert (host.listings, host.requests[0].is_group) == (1, True)
+
+
+async def test_a_room_that_cannot_be_looked_up_is_answered_all_the_same() -> None:
+    """When Canon does not describe a room the message goes on as a direct one, instead of being lost."""
+    host = Host()
+    host.listing = ServiceTrouble(503, None, "busy")
+    flow = inflow(host)
+
+    await flow.take(message("m1", "evt-1", room="c9"))
+    await flow.drain()
+
+    assert (host.taken, host.requests[0].is_group, flow.cursor) == (["m1"], False, "evt-1")
+
+
+async def test_changed_rooms_are_known_at_once() -> None:
+    """R2.13: a change of a room is merged, and decides how the next message is routed."""
+    host = Host()
+    flow = inflow(host)
+
+    await flow.take(frame("conversation.updated", {"conversationId": "c7", "changes": {"type": "group"}}, "evt-0"))
+    await flow.take(message("m1", "evt-1", room="c7"))
+    await flow.drain()
+
+    assert (host.requests[0].is_group, host.listings) == (True, 0)
+
+
+async def test_who_is_not_listed_starts_no_turn(caplog: pytest.LogCaptureFixture) -> None:
+    """C2: the operator's list is enforced here; the message becomes background and the log says why."""
+    host = Host()
+    flow = inflow(host, access=UserAccess(allow_all=False, allowed=frozenset({"user-2"})))
+
+    with caplog.at_level("INFO"):
+        await flow.take(message("m1", "evt-1"))
+        await flow.take(message("m2", "evt-2", senderId="user-2", senderName="Ben"))
+    await flow.drain()
+
+    assert host.taken == ["m2"]
+    assert "hi" in (host.requests[0].channel_context or "")
+    assert "CANON_ALLOWED_USERS does not list user-1" in caplog.text
+
+
+@pytest.mark.parametrize("event", ["typing", "presence", "message.updated", "brand.new", "error"])
+async def test_other_events_only_move_the_cursor(event: str) -> None:
+    """R2.13: what means nothing to us is done at once, whatever it carries."""
+    flow = inflow(Host())
+
+    await flow.take(frame(event, {"anything": 1}, "evt-5"))
+
+    assert flow.cursor == "evt-5"
+
+
+async def test_stopping_forgets_what_was_not_handed_over() -> None:
+    """What the host does not have yet is not passed by the cursor, and no task stays."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+    before = asyncio.all_tasks()
+    await flow.take(message("m1", "evt-1"))
+    await asyncio.sleep(0)
+
+    await flow.stop()
+
+    assert (host.taken, flow.cursor, asyncio.all_tasks()) == ([], None, before)

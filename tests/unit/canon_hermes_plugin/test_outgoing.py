@@ -1,0 +1,224 @@
+"""What the host's sends and edits become on Canon, through the whole adapter: in a turn, beside one, and outside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from canon_ops.wire.splitting import split
+from tests.support.conversing import states_of
+from tests.support.hosted_adapter import hosted, until
+
+ROOM = "conv_direct"
+
+
+@pytest.fixture
+def box() -> Iterator[CanonSandbox]:
+    with CanonSandbox(CanonOptions()) as running:
+        yield running
+
+
+def posted(box: CanonSandbox) -> list[dict[str, Any]]:
+    return [entry for entry in box.transcript(ROOM) if entry["origin"] == "agent"]
+
+
+def sends(box: CanonSandbox) -> list[dict[str, Any]]:
+    return [entry["body"] for entry in box.journal() if entry["path"] == "/messages/send"]
+
+
+# --- outside of any turn ------------------------------------------------------------------------------------------
+
+
+async def test_a_plain_send_is_a_message(box: CanonSandbox) -> None:
+    """S6.4, S7.23: one notifying message without trail, chunk or preview; the host gets its id."""
+    async with hosted(box) as stage:
+        result = await stage.adapter.send(ROOM, "hello")
+
+    (message,) = posted(box)
+    assert (result.success, result.message_id, message["text"]) == (True, message["id"], "hello")
+    assert message["metadata"] == {"turnSemantics": "turn_complete", "turnComplete": True}
+    assert box.human.node_writes(ROOM) == []
+
+
+async def test_a_long_plain_send_replies_with_every_part(box: CanonSandbox) -> None:
+    """S7.24: each part replies to the same message; the leading ones are quiet, the last one notifies."""
+    original = box.human.say(ROOM, "to be replied to", verdict="record_only")
+    async with hosted(box) as stage:
+        await stage.adapter.send(ROOM, "ש" * 3_900, reply_to=original)
+
+    parts = posted(box)
+    assert tuple(part["text"] for part in parts) == split("ש" * 3_900)
+    assert {part["replyTo"] for part in parts} == {original}
+    assert [part["metadata"]["turnSemantics"] for part in parts] == ["progress", "progress", "turn_complete"]
+    assert [part["metadata"]["messageChunk"]["index"] for part in parts] == [1, 2, 3]
+
+
+async def test_a_draft_that_is_finalised_is_one_message(box: CanonSandbox) -> None:
+    """S7.52, S6.22: a draft outside of a turn is shown, and its finalised text is delivered exactly once."""
+    async with hosted(box) as stage:
+        draft = await stage.adapter.send(ROOM, "pre", metadata={"expect_edits": True})
+        first = await stage.adapter.edit_message(ROOM, draft.message_id, "pre and more", finalize=True)
+        again = await stage.adapter.edit_message(ROOM, draft.message_id, "pre and more", finalize=True)
+        await until(lambda: box.node(ROOM) is None)
+
+    assert draft.message_id and (first.success, again.success) == (True, True)
+    assert again.raw_response["duplicateFinal"] is True
+    assert [message["text"] for message in posted(box)] == ["pre and more"]
+    assert next(write["text"] for write in box.human.node_writes(ROOM) if write.get("text")) == "pre"
+
+
+async def test_an_answer_whose_responses_are_lost_is_repeated_as_itself(box: CanonSandbox) -> None:
+    """S7.36: three lost responses fail the send; the host's repetition recovers it under the first attempt's id."""
+    box.fault("send-lost-response", times=3, burst=3)
+    async with hosted(box) as stage:
+        lost = await stage.adapter.send(ROOM, "precious", metadata={"notify": True})
+        again = await stage.adapter.send(ROOM, "precious", metadata={"notify": True})
+
+    assert (lost.success, lost.retryable, again.success) == (False, True, True)
+    assert [message["text"] for message in posted(box)] == ["precious"]
+    assert len({body["messageId"] for body in sends(box)}) == 1 and len(sends(box)) == 4
+
+
+async def test_the_hosts_own_retry_makes_no_second_message(box: CanonSandbox) -> None:
+    """S7.36 with the host's real retry: whatever is lost on the way, people see one message."""
+    box.fault("send-lost-response", times=4, burst=None)
+    async with hosted(box) as stage:
+        result = await stage.adapter._send_with_retry(ROOM, "precious", metadata={"notify": True}, base_delay=0.01)
+
+    assert result.success
+    assert [message["text"] for message in posted(box)] == ["precious"]
+
+
+async def test_host_metadata_cannot_name_a_message(box: CanonSandbox) -> None:
+    """S7.48, S3.32: a message id or a reply authority inside generic options goes nowhere."""
+    options = {"messageId": "x", "replyAuthority": {"token": "t" * 40}, "mentions": ["user-1"]}
+    async with hosted(box) as stage:
+        await stage.adapter.send(ROOM, "hello", metadata={"canon_options": options, "thread": 7})
+
+    (body,) = sends(box)
+    assert not {"messageId", "replyAuthority"} & set(body)
+    assert (body["mentions"], body["metadata"]["hermes"]) == (["user-1"], {"thread": 7})
+
+
+# --- in a turn ----------------------------------------------------------------------------------------------------
+
+
+async def test_only_marked_sends_belong_to_the_answer(box: CanonSandbox) -> None:
+    """S6.2: progress is acknowledged and not written; the marked answer is delivered once, when the run completes."""
+    results = []
+
+    async def agent(event: Any, adapter: Any) -> None:
+        results.append(await adapter.send(event.source.chat_id, "⏳ working"))
+        results.append(await adapter.send(event.source.chat_id, "The final answer.", metadata={"notify": True}))
+        assert posted(box) == []
+
+    async with hosted(box, agent):
+        await box.until("answer", to=box.human.say(ROOM, "go"))
+
+    progress, answer = results
+    assert (progress.success, progress.message_id) == (True, None)
+    assert progress.raw_response["suppressedAuxiliary"] is True
+    assert answer.raw_response["finalPending"] is True and answer.message_id.startswith("canon-stream:hermes-")
+    assert [message["text"] for message in posted(box)] == ["The final answer."]
+
+
+async def test_a_failing_preview_costs_nothing_but_the_preview(box: CanonSandbox) -> None:
+    """S6.19: when the node cannot be written, the results say so and the answer arrives whole."""
+    box.fault("streaming-500")
+    results = []
+
+    async def agent(event: Any, adapter: Any) -> None:
+        chat_id = event.source.chat_id
+        draft = await adapter.send(chat_id, "par", metadata={"expect_edits": True})
+        await until(lambda: [entry for entry in box.journal() if entry["path"] == "/streaming" and entry["status"]])
+        await asyncio.sleep(0.02)
+        results.append(await adapter.edit_message(chat_id, draft.message_id, "partial"))
+        results.append(await adapter.edit_message(chat_id, draft.message_id, "partial answer", finalize=True))
+
+    async with hosted(box, agent):
+        await box.until("answer", to=box.human.say(ROOM, "go"))
+
+    assert [(result.success, result.raw_response.get("previewDropped")) for result in results] == [(True, True)] * 2
+    assert [message["text"] for message in posted(box)] == ["partial answer"]
+
+
+async def test_a_reply_from_another_task_is_its_own_message(box: CanonSandbox) -> None:
+    """S7.49, S7.51: from outside the run a marked reply is delivered at once, an unmarked one is swallowed."""
+    results = []
+
+    async def agent(event: Any, adapter: Any) -> str:
+        await outside.wait()
+        return "the answer"
+
+    outside = asyncio.Event()
+    async with hosted(box, agent) as stage:
+        message = box.human.say(ROOM, "go")
+        await until(lambda: stage.events)
+        results.append(await stage.adapter.send(ROOM, "status: fine", metadata={"notify": True}))
+        results.append(await stage.adapter.send(ROOM, "noise"))
+        at_once = [entry["text"] for entry in posted(box)]
+        outside.set()
+        await box.until("answer", to=message)
+
+    reply, noise = results
+    assert (at_once, noise.raw_response["suppressedAuxiliary"]) == (["status: fine"], True)
+    assert reply.message_id == posted(box)[0]["id"] and "turnId" not in posted(box)[0]["metadata"]
+    assert [entry["text"] for entry in posted(box)] == ["status: fine", "the answer"]
+
+
+async def test_a_late_child_of_a_finished_run_writes_nothing(box: CanonSandbox) -> None:
+    """S6.27: what a run left behind is stale, also while the next turn of the conversation runs."""
+    leftovers: list[asyncio.Task[Any]] = []
+    gate, second_is_in = asyncio.Event(), asyncio.Event()
+
+    async def late(adapter: Any) -> Any:
+        await gate.wait()
+        return await adapter.send(ROOM, "from the past", metadata={"notify": True})
+
+    async def agent(event: Any, adapter: Any) -> str:
+        if not leftovers:
+            leftovers.append(asyncio.ensure_future(late(adapter)))
+            return "first"
+        second_is_in.set()
+        await leftovers[0]
+        return "second"
+
+    async with hosted(box, agent):
+        await box.until("answer", to=box.human.say(ROOM, "one"))
+        await until(lambda: states_of(box, posted(box)[0]["metadata"]["turnId"])[-1:] == ["completed"])
+        second = box.human.say(ROOM, "two")
+        await second_is_in.wait()
+        gate.set()
+        await box.until("answer", to=second)
+
+    assert leftovers[0].result().raw_response == {"suppressedStaleOutput": True}
+    assert [entry["text"] for entry in posted(box)] == ["first", "second"]
+
+
+async def test_a_queued_message_follows_in_the_same_run(box: CanonSandbox) -> None:
+    """S6.58: an unstreamed first answer, sent unmarked after the host took the next message, is the first turn's."""
+
+    async def agent(event: Any, adapter: Any) -> None:
+        if event.text != "one":
+            return
+        chat_id, key = event.source.chat_id, next(iter(adapter._active_sessions))
+        await until(lambda: key in adapter._pending_messages)
+        assert adapter.get_pending_message(key).text == "two"
+        await adapter.send(chat_id, "answer to one")
+        await adapter.send_typing(chat_id)
+        await adapter.send(chat_id, "answer to two", metadata={"notify": True})
+
+    async with hosted(box, agent) as stage:
+        stage.adapter._busy_text_mode = "interrupt"
+        first = box.human.say(ROOM, "one")
+        await until(lambda: stage.events)
+        second = box.human.say(ROOM, "two")
+        answers = [(await box.until("answer", to=message))[0] for message in (first, second)]
+
+    assert [answer["text"] for answer in answers] == ["answer to one", "answer to two"]
+    assert len({answer["metadata"]["turnId"] for answer in answers}) == 2
