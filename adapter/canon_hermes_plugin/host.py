@@ -24,7 +24,9 @@ __all__ = [
     "Helper",
     "Host",
     "HostFacts",
+    "HostPrompts",
     "home_folder",
+    "host_prompts",
     "in_delegated_child",
     "load_host",
     "multiplex_refusal",
@@ -181,6 +183,37 @@ def session_value(name: str) -> str:
 def in_delegated_child() -> bool:
     """The running task belongs to a delegated child of a turn, not to the turn itself."""
     return bool(_resolve(HELPERS_BY_NAME["in_delegated_child"])())
+
+
+@dataclass(frozen=True, slots=True)
+class HostPrompts:
+    """How Hermes' own setup asks and tells, by role.
+
+    Attributes:
+        line: question, default, hidden → what was typed, or the default.
+        choose: question, labels, selected index → chosen index.
+        confirm: question, default → yes or no.
+    """
+
+    line: Callable[[str, str | None, bool], str]
+    choose: Callable[[str, list[str], int], int]
+    confirm: Callable[[str, bool], bool]
+    info: Callable[[str], None]
+    success: Callable[[str], None]
+    error: Callable[[str], None]
+
+
+def host_prompts() -> HostPrompts:
+    """The prompts of ``hermes setup``; they end the program when a person presses Ctrl-C at a question."""
+    setup = importlib.import_module("hermes_cli.setup")
+    return HostPrompts(
+        line=lambda question, default, hidden: str(setup.prompt(question, default=default, password=hidden)),
+        choose=lambda question, labels, selected: int(setup.prompt_choice(question, labels, selected)),
+        confirm=lambda question, default: bool(setup.prompt_yes_no(question, default)),
+        info=setup.print_info,
+        success=setup.print_success,
+        error=setup.print_error,
+    )
 
 
 @cache

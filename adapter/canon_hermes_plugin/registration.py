@@ -87,6 +87,7 @@ def _entry() -> dict[str, Any]:
         "is_connected": probe.is_configured,
         "required_env": [],
         "install_hint": INSTALL_HINT,
+        "setup_fn": _run_setup,
         "env_enablement_fn": probe.enablement,
         "cron_deliver_env_var": "CANON_HOME_CHANNEL",
         "standalone_sender_fn": _send_standalone,
@@ -128,6 +129,13 @@ def _make_adapter(config: Any) -> Any:
     from canon_hermes_plugin.adapter import adapter_class
 
     return adapter_class()(config)
+
+
+def _run_setup() -> None:
+    """Lead the setup dialogue inside ``hermes gateway setup``."""
+    from canon_hermes_plugin.setup_dialogue import run_setup
+
+    run_setup()
 
 
 async def _send_standalone(*args: Any, **more: Any) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""Setting Canon up inside ``hermes gateway setup``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.host import HostPrompts, host_prompts
+from canon_hermes_plugin.setup_dialogue import HermesPrompts, run_setup
+from canon_ops.operate.prompts import Choice, Question
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+
+
+class Screen:
+    """A person at Hermes' prompts: answers in order, and remembers what was shown."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.asked: list[str] = []
+        self.told: list[tuple[str, str]] = []
+        self._answers = list(answers)
+
+    def prompts(self) -> HostPrompts:
+        return HostPrompts(
+            line=self._line,
+            choose=self._choose,
+            confirm=lambda question, default: bool(self._next(question)),
+            info=lambda text: self.told.append(("info", text)),
+            success=lambda text: self.told.append(("success", text)),
+            error=lambda text: self.told.append(("error", text)),
+        )
+
+    def _next(self, question: str) -> Any:
+        self.asked.append(question)
+        return self._answers.pop(0)
+
+    def _line(self, question: str, default: str | None, hidden: bool) -> str:
+        answer = str(self._next(f"{question} (hidden)" if hidden else question))
+        return answer or default or ""
+
+    def _choose(self, question: str, labels: list[str], selected: int) -> int:
+        wanted = self._next(question)
+        return next((index for index, label in enumerate(labels) if str(wanted) in label), selected)
+
+
+@pytest.fixture
+def box() -> Iterator[CanonSandbox]:
+    with CanonSandbox(CanonOptions()) as running:
+        yield running
+
+
+def write_profile(own_home: Path, box: CanonSandbox) -> None:
+    ends = box.endpoints
+    profile = {
+        "clientType": "hermes",
+        "agentId": "agent_sandbox",
+        "agentName": "Sandbox Hermes",
+        "apiKey": ends.agent_key,
+        "environmentId": ends.environment_id,
+        "baseUrl": ends.api,
+        "streamUrl": ends.stream,
+        "rtdbUrl": ends.api,
+        "firebaseApiKey": "sandbox-web-key",
+        "registeredAt": "2026-01-01T00:00:00.000Z",
+    }
+    (own_home / "canon_home" / "agents.json").write_text(json.dumps({"ops": profile}), encoding="utf-8")
+
+
+def test_a_profile_is_chosen_at_hermes_prompts(own_home: Path, box: CanonSandbox) -> None:
+    """R1.11: the same dialogue as the command line, and the home's .env names the profile afterwards."""
+    write_profile(own_home, box)
+    screen = Screen("profile", "ops")
+
+    run_setup(screen.prompts())
+
+    assert "CANON_AGENT=ops" in (own_home / "hermes_home" / ".env").read_text(encoding="utf-8")
+    assert screen.told[-1][0] == "success" and "Sandbox Hermes" in screen.told[-1][1]
+
+
+def test_what_goes_wrong_is_told_with_its_fix(own_home: Path, box: CanonSandbox) -> None:
+    """A foreign environment ends the dialogue with a sentence and a fix, and nothing is written."""
+    write_profile(own_home, box)
+    box.fault("health-wrong-environment")
+    screen = Screen("profile", "ops")
+
+    run_setup(screen.prompts())
+
+    kinds = [kind for kind, _ in screen.told[-2:]]
+    assert (kinds, "does not match environment" in screen.told[-2][1]) == (["error", "info"], True)
+    assert not (own_home / "hermes_home" / ".env").exists()
+
+
+def test_a_line_is_asked_until_it_will_do() -> None:
+    """The complaint is shown and the question comes again; a hidden answer is a secret."""
+    screen = Screen("7", "seven", "agk_live_0123456789abcdef")
+    prompts = HermesPrompts(screen.prompts())
+
+    word = prompts.text(
+        Question("A word", "--word", "letters only"), validate=lambda text: None if text.isalpha() else "No digits."
+    )
+    key = prompts.secret(Question("Key", "--key"))
+
+    assert (word, key.reveal()) == ("seven", "agk_live_0123456789abcdef")
+    assert screen.told == [("info", "letters only"), ("error", "No digits.")]
+    assert screen.asked == ["A word", "A word", "Key (hidden)"]
+
+
+def test_choices_show_their_help_and_give_their_value() -> None:
+    """The host shows labels; the program gets the value behind the chosen one."""
+    screen = Screen("Green")
+    prompts = HermesPrompts(screen.prompts())
+
+    chosen = prompts.choose(Question("Colour?", "--colour"), [Choice("r", "Red"), Choice("g", "Green", "calm")])
+
+    assert chosen == "g"
+
+
+def test_the_real_prompts_have_the_shape(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hermes' own functions take our calls: a line with default, a yes or no, and the three ways to tell."""
+    prompts = host_prompts()
+    typed = iter(["", "n"])
+    monkeypatch.setattr("builtins.input", lambda _text: next(typed))
+
+    answers = (prompts.line("Name", "Ann", False), prompts.confirm("Sure?", True))
+    for tell in (prompts.info, prompts.success, prompts.error):
+        tell("told")
+
+    assert answers == ("Ann", False)
+    assert capsys.readouterr().out.count("told") == 3
