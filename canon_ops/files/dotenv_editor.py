@@ -61,11 +61,16 @@ class _Line:
 
 
 class DotenvDocument:
-    """One text of a ``.env`` and the edits that can be made to it; immutable. Build it with :meth:`parse`."""
+    """One text of a ``.env`` and the edits that can be made to it; immutable. Build it with :meth:`parse`.
+
+    Attributes:
+        text: decoded so that encoding it again gives the very bytes.
+        encoding: "utf-8" or, when it is not that, "latin-1".
+    """
 
     def __init__(self, text: str, encoding: str, file: str) -> None:
-        self._text = text
-        self._encoding = encoding
+        self.text = text
+        self.encoding = encoding
         self.file = file
 
     @classmethod
@@ -88,7 +93,7 @@ class DotenvDocument:
     @property
     def data(self) -> bytes:
         """The bytes of the file."""
-        return self._text.encode(self._encoding)
+        return self.text.encode(self.encoding)
 
     @property
     def entries(self) -> tuple[DotenvEntry, ...]:
@@ -116,9 +121,11 @@ class DotenvDocument:
         if _CONTROL.search(value):
             raise UnwritableValue(f"the value for {name} holds a line break or a control character", file=self.file)
         last = self._last(name)
-        if last is not None and self.get(name) == value and not differing(name, value, self._written(last)):
+        before, old = self.written(name) if last else ("", "")
+        clean = before in (name, f"export {name}")
+        if clean and self.get(name) == value and not set(differing(name, value, old)) & set(readers):
             return self
-        written = self._choose(name, value, _quote_of(self._written(last)) if last else "", frozenset(readers))
+        written = self._choose(name, value, old[:1] if old[:1] in ("'", '"') else "", frozenset(readers))
         edited = self._replaced(last, name, written) if last else self._appended(f"{name}={written}")
         self._prove(edited, name, value, Reader.HERMES in readers)
         return edited
@@ -127,7 +134,7 @@ class DotenvDocument:
         """Remove every assignment of ``name``, so that none of an earlier line comes back."""
         document = self
         while (line := document._last(name)) is not None:
-            text = document._text[: line.start] + document._text[line.end :]
+            text = document.text[: line.start] + document.text[line.end :]
             document = document._with(text)
         if document is not self:
             self._prove(document, name, None, hermes=False)
@@ -136,7 +143,7 @@ class DotenvDocument:
     def without_duplicates(self, name: str) -> DotenvDocument:
         """Remove every assignment of ``name`` but the last."""
         lines = self._lines(name)[:-1]
-        text = self._text
+        text = self.text
         for line in reversed(lines):
             text = text[: line.start] + text[line.end :]
         return self._with(text) if lines else self
@@ -145,46 +152,48 @@ class DotenvDocument:
 
     def _lines(self, name: str) -> list[_Line]:
         found = []
-        for statement in read_lines(self._text):
+        for statement in read_lines(self.text):
             if statement.name == name:
-                whole = self._text[statement.start : statement.end]
+                whole = self.text[statement.start : statement.end]
                 blank = len(whole) - len(whole.lstrip())
                 start = self._line_start(statement.start + blank)
                 found.append(_Line(start, statement.end, statement))
         return found
 
     def _line_start(self, index: int) -> int:
-        return max(self._text.rfind("\n", 0, index), self._text.rfind("\r", 0, index)) + 1
+        return max(self.text.rfind("\n", 0, index), self.text.rfind("\r", 0, index)) + 1
 
     def _last(self, name: str) -> _Line | None:
         lines = self._lines(name)
         return lines[-1] if lines else None
 
-    def _written(self, line: _Line) -> str:
-        """The value as it stands there, with quotes and all that follows."""
-        return self._text[line.start : line.end].partition("=")[2].strip()
+    def written(self, name: str) -> tuple[str, str]:
+        """The last assignment of ``name`` as it stands there: what is before ``=``, and what is after it."""
+        line = self._lines(name)[-1]
+        before, _, after = self.text[line.start : line.end].partition("=")
+        return before.lstrip(), after.rstrip("\r\n")
 
     def _replaced(self, line: _Line, name: str, written: str) -> DotenvDocument:
-        old = self._text[line.start : line.end]
+        old = self.text[line.start : line.end]
         indent = old[: len(old) - len(old.lstrip())]
         end = old[len(old.rstrip("\r\n")) :]
         prefix = "export " if line.statement.export else ""
         comment = _comment_after(old)
         above = f"{indent}{comment}{end or self._newline}" if comment else ""  # Hermes takes a comment beside as value
         new = f"{above}{indent}{prefix}{name}={written}{end}"
-        return self._with(self._text[: line.start] + new + self._text[line.end :])
+        return self._with(self.text[: line.start] + new + self.text[line.end :])
 
     def _appended(self, line: str) -> DotenvDocument:
-        glue = self._newline if self._text and not self._text.endswith(("\n", "\r")) else ""
-        return self._with(f"{self._text}{glue}{line}{self._newline}")
+        glue = self._newline if self.text and not self.text.endswith(("\n", "\r")) else ""
+        return self._with(f"{self.text}{glue}{line}{self._newline}")
 
     @property
     def _newline(self) -> str:
-        match = re.search(r"\r\n|\n", self._text)
+        match = re.search(r"\r\n|\n", self.text)
         return match[0] if match else "\n"
 
     def _with(self, text: str) -> DotenvDocument:
-        return DotenvDocument(text, self._encoding, self.file)
+        return DotenvDocument(text, self.encoding, self.file)
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -197,7 +206,7 @@ class DotenvDocument:
             failing = tuple(reader for reader in differing(name, value, written) if reader in readers)
             if not failing:
                 try:
-                    written.encode(self._encoding if self._encoding == "utf-8" else "ascii")
+                    written.encode(self.encoding if self.encoding == "utf-8" else "ascii")
                 except UnicodeEncodeError:
                     break
                 return written
@@ -222,9 +231,9 @@ class DotenvDocument:
         before.pop(name, None)
         held = after.pop(name, None) == value and before == after
         if held and hermes and value is not None:
-            held = hermes_values(edited._text).get(name) == value
-        if not held and "${" not in self._text:
-            broken = next((line.line for line in read_lines(self._text) if line.error), None)
+            held = hermes_values(edited.text).get(name) == value
+        if not held and "${" not in self.text:
+            broken = next((line.line for line in read_lines(self.text) if line.error), None)
             raise UnwritableValue(
                 f"{self.file} would be read otherwise after the change of {name}"
                 + (f"; line {broken} is no assignment and may have an open quote" if broken else ""),
@@ -232,10 +241,6 @@ class DotenvDocument:
                 file=self.file,
                 line=broken,
             )
-
-
-def _quote_of(written: str) -> str:
-    return written[:1] if written[:1] in ("'", '"') else ""
 
 
 _AFTER_VALUE = re.compile(
