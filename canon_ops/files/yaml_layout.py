@@ -11,17 +11,17 @@ entry that starts before it ("beside"), any other to the next entry ("above"), t
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_reader import YamlText
 
-__all__ = ["Comment", "Layout", "Step", "Way", "find_way", "lay_out"]
+__all__ = ["Comment", "Layout", "Owner", "Step", "Way", "find_way", "lay_out"]
 
 Span = tuple[int, int]
 MERGE_TAG = "tag:yaml.org,2002:merge"
@@ -55,24 +55,36 @@ class Layout:
 
     @cached_property
     def comments(self) -> list[Comment]:
-        """Every comment of the text, in order, with the entry it belongs to."""
+        """Every comment of the text, in order."""
         return _find_comments(self)
 
+    def owner(self, comment: Comment) -> Owner:
+        """The entry that ``comment`` belongs to."""
+        before = bisect_left(self.entries, comment.start) - 1
+        line = self.text[self.text.rfind("\n", 0, comment.start) + 1 : comment.start].strip()
+        if before >= 0 and line and line not in ("---", "..."):
+            return Owner(before, before, True)
+        return Owner(before + 1, _innermost(self.text, self.entries, before + 1), False)
 
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment, from its ``#`` to the end of its line, and the entry it belongs to.
 
-    Attributes:
-        owner: the ordinal of that entry in ``Layout.entries``; of those that begin together (``- - a: 1``), the first.
-        innermost: the last of those.
-        beside: on the entry's line, not above it.
-    """
+class Comment(NamedTuple):
+    """A comment, from its ``#`` to the end of its line."""
 
     start: int
     end: int
     text: str
-    owner: int
+
+
+class Owner(NamedTuple):
+    """The entry that a comment belongs to.
+
+    Attributes:
+        entry: its ordinal in ``Layout.entries``; of those that begin together (``- - a: 1``), the first.
+        innermost: the last of those.
+        beside: the comment is on the entry's line, not above it.
+    """
+
+    entry: int
     innermost: int
     beside: bool
 
@@ -163,23 +175,12 @@ def _enter(parent: yaml.Node, slot: int, node: yaml.Node, end: int, text: str, l
 
 def _find_comments(layout: Layout) -> list[Comment]:
     text = layout.document.text
-    opaque = sorted(layout.opaque)
-    starts = [span[0] for span in opaque]
-    found: list[Comment] = []
-    match = _HASH.search(text)
-    while match:
-        place = match.start()
-        inside = bisect_right(starts, place) - 1
-        if inside >= 0 and place < opaque[inside][1]:
-            match = _HASH.search(text, opaque[inside][1])
-            continue
-        before = bisect_left(layout.entries, place) - 1
-        line = text[text.rfind("\n", 0, place) + 1 : place].strip()
-        beside = before >= 0 and bool(line) and line not in ("---", "...")
-        owner = before if beside else before + 1
-        innermost = owner if beside else _innermost(text, layout.entries, owner)
-        found.append(Comment(place, match.end(), match[0], owner, innermost, beside))
-        match = _HASH.search(text, match.end())
+    # The values that hold a # at all: few, and often none.
+    opaque = sorted(span for span in layout.opaque if text.find("#", *span) >= 0)
+    found, start = [], 0
+    for begin, end in [*opaque, (len(text), len(text))]:
+        found += [Comment(*match.span(), match[0]) for match in _HASH.finditer(text, start, begin)]
+        start = end
     return found
 
 

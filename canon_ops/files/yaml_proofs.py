@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ import yaml
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.engine import Address
-from canon_ops.files.yaml_layout import Comment, Layout
+from canon_ops.files.yaml_layout import Comment, Layout, Owner
 from canon_ops.files.yaml_reader import YamlText, construct, same
 
 __all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove", "prove_rewrite"]
@@ -189,45 +190,64 @@ def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span, change: Ch
     if len(after) < len(head) + len(tail):
         raise _lost(old, next((c for c, d in zip(before, after, strict=False) if c.text != d.text), before[-1]))
     middle = after[len(head) : len(after) - len(tail)]
-    owned = _Owners.of(old, new, span, isinstance(change, Added))
+    owners = _Owners.of(old, new, span, isinstance(change, Added))
     for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
-        same_place = old.document.root is None or owned.still(
-            comment, found
-        )  # without entries, a comment belongs to none
-        if comment.text != found.text or comment.beside != found.beside or not same_place:
+        if comment.text != found.text or not owners.still(comment, found):
             raise _lost(old, comment)
     _prove_inside(old, inside, middle, gone)
 
 
 @dataclass(frozen=True, slots=True)
 class _Owners:
-    """Which entries lie before and behind the change, and by how many places the latter moved."""
+    """Who owned the comments around a change, and who owns them now.
 
+    Attributes:
+        first: how many entries lie before the change.
+        last: the first entry behind it.
+        shift: by how many places that one moved.
+        near: the part of the old text in which owners may have changed: between the last entry before the change and
+            the first one behind it, as long as the entries beyond stand where they stood.
+    """
+
+    old: Layout
+    new: Layout
     first: int
     last: int
     shift: int
+    near: Span
 
     @classmethod
     def of(cls, old: Layout, new: Layout, span: Span, behind: bool) -> _Owners:
         """``behind``: the change is an entry behind the others; one that starts where it does (a null) is before it."""
-        first = sum(entry < span[0] or (behind and entry == span[0]) for entry in old.entries)
-        last = max(first, sum(entry < span[1] for entry in old.entries))
-        return cls(first, last, len(new.entries) - len(old.entries))
+        first = bisect_right(old.entries, span[0]) if behind else bisect_left(old.entries, span[0])
+        last = max(first, bisect_left(old.entries, span[1]))
+        shift = len(new.entries) - len(old.entries)
+        moved = len(new.text) - len(old.text)
+        near = (0, len(old.text))
+        ahead, beyond = old.entries[:first], [entry + moved for entry in old.entries[last:]]
+        if new.entries[:first] == ahead and new.entries[last + shift :] == beyond:
+            near = (ahead[-1] if ahead else 0, old.entries[last] if beyond else len(old.text))
+        return cls(old, new, first, last, shift, near)
 
     def still(self, comment: Comment, found: Comment) -> bool:
         """Whether ``found``, in the new text, belongs to the entry that ``comment`` belonged to."""
-        if comment.owner < self.first:
+        if not self.near[0] <= comment.start <= self.near[1] or self.old.document.root is None:
+            return True  # without entries, a comment belongs to none
+        was, now = self.old.owner(comment), self.new.owner(found)
+        if was.beside != now.beside:
+            return False
+        if was.entry < self.first:
             # A new entry in brackets comes between its key and the comment at the end of the line.
-            nearer = comment.beside and comment.owner == self.first - 1 and found.owner < self.last + self.shift
-            return _meet(comment, found, 0) or (nearer and found.owner >= self.first)
-        if comment.owner >= self.last:
-            return _meet(comment, found, self.shift)
+            nearer = was.beside and was.entry == self.first - 1 and self.first <= now.entry < self.last + self.shift
+            return nearer or _meet(was, now, 0)
+        if was.entry >= self.last:
+            return _meet(was, now, self.shift)
         # Its entry is what changes: the comment is now at what took its place, or at what follows.
-        return found.innermost >= self.first - comment.beside and found.owner <= self.last + self.shift
+        return now.innermost >= self.first - was.beside and now.entry <= self.last + self.shift
 
 
-def _meet(comment: Comment, found: Comment, shift: int) -> bool:
-    return comment.owner + shift <= found.innermost and found.owner <= comment.innermost + shift
+def _meet(was: Owner, now: Owner, shift: int) -> bool:
+    return was.entry + shift <= now.innermost and now.entry <= was.innermost + shift
 
 
 def _prove_inside(old: Layout, inside: list[Comment], middle: list[Comment], gone: Span) -> None:

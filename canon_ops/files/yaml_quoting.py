@@ -22,6 +22,7 @@ _CORE_1_2 = re.compile(
     r"(?i:true|false|null|~)|[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _PRINTABLE = re.compile(r"[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
 _LITERAL = re.compile(r"[^\s#](?:[^\n]*[^\s])?(?:\n+(?:[^\n]*[^\s]))*\n?")
 
@@ -48,6 +49,8 @@ def choose_style(text: str, *, room: Room, like: Style | None = None) -> Style:
 def _is_bare(text: str, room: Room) -> bool:
     if _CORE_1_2.fullmatch(text) or "\t" in text:
         return False
+    if _WORD.fullmatch(text):  # no parser sees anything but a word here; only its meaning is open
+        return _is_text(text)
     frames = ["[{}, x]", "[x, {}]", "{{k: {} }}"] if room == "brackets" else ["k: {} # x", "- {}"]
     try:
         return all(_reads_back(frame.format(text), text) for frame in frames)
@@ -60,5 +63,10 @@ def _reads_back(line: str, text: str) -> bool:
         events = [event for event in yaml.parse(line, loader) if isinstance(event, yaml.ScalarEvent)]
         if not any(event.value == text and not event.style for event in events):
             return False
+    return _is_text(text)
+
+
+def _is_text(text: str) -> bool:
+    """Whether PyYAML takes the bare word for that text, and not for a number, a date, a boolean."""
     resolved: str = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
     return resolved == "tag:yaml.org,2002:str"

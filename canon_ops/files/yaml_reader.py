@@ -1,8 +1,9 @@
 """Read config.yaml the way Hermes does, and keep where everything stands.
 
 Hermes reads the file with two loaders of PyYAML: its command line with the C loader where there is one, its gateway
-with the pure one. They agree but for tabs and odd characters (the C loader lets a tab follow a colon), so text that
-holds such characters must satisfy both.
+with the pure one. They differ about a few things: the C loader lets a tab follow a colon, a ``?`` stand in a bare word
+inside brackets (``[http://h/x?y=1]``), a ``#`` touch a block's mark; a lone ``!`` is an empty text for it and null for
+the other. A text that holds such characters must be read alike by both; the pure loader takes ten times as long.
 
 All positions are indexes of characters into ``text``: PyYAML's marks count characters, and the byte-order mark is taken
 off first (with it, the C loader's indexes are one too small).
@@ -25,7 +26,9 @@ __all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
 BOM = "\ufeff"
 _MAP, _SEQ, _INT, _MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "int", "merge"))
 _SURE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null"))
-# About texts with one of these the two loaders have been seen to differ.
+# About texts with one of these, outside of comments, the two loaders have been seen to differ.
+_DISPUTED = re.compile(r"[?!]|[|>][-+0-9]*#")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
 _ODD = re.compile(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
 
@@ -120,8 +123,8 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
     bom = BOM if text.startswith(BOM) else ""
     text = text[len(bom) :]
     root = _compose(text, _C_LOADER or yaml.SafeLoader, file)
-    if _C_LOADER and _ODD.search(text):
-        _compose(text, yaml.SafeLoader, file)
+    if _C_LOADER and _may_be_disputed(text):
+        _refuse_dispute(root, _compose_for_gateway(text, file), file)
     if root is None or (isinstance(root, yaml.ScalarNode) and root.tag.endswith(":null") and not root.value):
         return YamlText(text, bom, None, file)
     if not isinstance(root, yaml.MappingNode):
@@ -136,6 +139,46 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
     if build:
         _build_once(found)
     return found
+
+
+def _may_be_disputed(text: str) -> bool:
+    return bool(_ODD.search(text) or (_DISPUTED.search(text) and _DISPUTED.search(_COMMENT.sub("", text))))
+
+
+def _compose_for_gateway(text: str, file: str) -> yaml.Node | None:
+    try:
+        return _compose(text, yaml.SafeLoader, file)
+    except ConfigSyntaxError as error:
+        error.what += " (for the gateway; the hermes command reads it)"
+        error.args = (error.what,)
+        raise
+
+
+def _refuse_dispute(one: yaml.Node | None, other: yaml.Node | None, file: str) -> None:
+    """Refuse a text whose two trees differ, at the first node that does."""
+    waiting, seen = [(one, other)], set()
+    while waiting:
+        mine, theirs = waiting.pop()
+        if mine is None or theirs is None or id(mine) in seen:
+            continue
+        seen.add(id(mine))
+        if isinstance(mine, yaml.ScalarNode) or mine.tag != theirs.tag or len(mine.value) != len(theirs.value):
+            if (mine.tag, mine.value) == (theirs.tag, theirs.value):
+                continue
+            line, column = int(mine.start_mark.line) + 1, int(mine.start_mark.column) + 1
+            raise ConfigSyntaxError(
+                f"{file} is read in two ways at line {line}, column {column}: "
+                "the hermes command and the gateway take different values there",
+                fix=f"put the value in quotes: {file}:{line}",
+                file=file,
+                line=line,
+                column=column,
+            )
+        if isinstance(mine, yaml.MappingNode):
+            pairs = zip(mine.value, theirs.value, strict=True)
+            waiting += [(a, b) for pair, twin in pairs for a, b in zip(pair, twin, strict=True)]
+        else:
+            waiting += zip(mine.value, theirs.value, strict=True)
 
 
 def construct(node: yaml.Node, *, merges: bool = True) -> Any:

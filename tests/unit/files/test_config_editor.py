@@ -161,6 +161,11 @@ def test_edits_from_the_field(before: str, edit: tuple[Any, ...], after: str) ->
         pytest.param("a: *nowhere\n", "config_syntax", 1, 4, id="an alias without anchor"),
         pytest.param("- a\n- b\n", "config_root", 1, 1, id="N-7 a list at the top"),
         pytest.param("just text\n", "config_root", 1, 1, id="N-7 a text at the top"),
+        pytest.param(
+            "a: [http://h/x?y=1]\n", "config_syntax", 1, 15, id="a question mark in brackets stops the gateway"
+        ),
+        pytest.param("a: 1\nb: !\n", "config_syntax", 2, 4, id="a lone ! means two things"),
+        pytest.param("a: |+# x\n  y\n", "config_syntax", 1, 6, id="a comment that touches a block's mark"),
         pytest.param("a: 1\nb: \x07\n", "config_syntax", 2, 4, id="a control character"),
     ],
 )
