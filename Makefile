@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-interop keyring-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
+.PHONY: help venv demo test test-hosts test-interop keyring-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback C
 
 test: $(STAMP) $(if $(CI),keyring-tools)  ## run the tests against the real host
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not long" $(TEST_ARGS)
+
+test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13 choose rows; environments in .hosts)
+	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
 check: lint types imports docs  ## everything that needs no test run: format, lint, types, import contracts, generated files
 

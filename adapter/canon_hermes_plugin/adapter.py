@@ -53,6 +53,7 @@ def build_adapter_class(
         REQUIRES_EDIT_FINALIZE = True
         MAX_MESSAGE_LENGTH = MAX_MESSAGE_BYTES
         splits_long_messages = True
+        gateway_runner: Any = None  # 0.18 sets it only where a class has it; later hosts declare it themselves
 
         def __init__(self, config: Any) -> None:
             if sentence := refusal():

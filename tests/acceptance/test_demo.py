@@ -16,6 +16,7 @@ import pytest
 from canon_ops.cli.commands.demo import command
 from canon_ops.cli.schemas import document_schema
 from canon_ops.demo.steps import STEPS
+from tests.support.hosts import THIS_HOST
 from tests.support.waiting import wait_until
 
 SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
@@ -59,7 +60,7 @@ def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) ->
     assert [(step["name"], step["ok"]) for step in data["steps"]] == [(step.name, True) for step in STEPS]
     assert (data["message"], data["answer"], data["prompt"]) == (message, answer, prompt)
     assert data["previews"] > 0
-    assert data["gateway"]["version"] == "0.19.0"
+    assert data["gateway"]["version"] == THIS_HOST.hermes
     assert Path(data["gateway"]["executable"]).exists()
     assert not is_alive(data["gateway"]["pid"])
     assert "canon" in Path(data["log"]).read_text()

@@ -7,6 +7,7 @@ Source: Hermes end-to-end, 2.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,11 @@ import yaml
 
 from canon_ops.hermes.gateway import isolated_environ
 from canon_ops.hermes.homes import HermesHome, resolve_home
+from tests.support.candidate import plugin_for
 
 __all__ = ["GatewayHome", "build_home", "merged", "quiet_config"]
+
+_RECORD = re.compile(r"^(?=\d{4}-\d{2}-\d{2} )", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,12 @@ class GatewayHome:
         file = self.path / "logs" / "gateway.log"
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
+    def log_records(self) -> list[str]:
+        """The same, one text a record: a line that begins with a date, and what follows it up to the next."""
+        return [text for text in _RECORD.split(self.gateway_log) if text]
 
-def quiet_config(model_url: str) -> dict[str, Any]:
+
+def quiet_config(model_url: str, plugin: str = "canon-hermes") -> dict[str, Any]:
     """A configuration whose gateway talks to nobody but the model at ``model_url`` and its platforms."""
     return {
         "model": {
@@ -48,7 +56,7 @@ def quiet_config(model_url: str) -> dict[str, Any]:
             "api_key": "sandbox",
             "context_length": 200_000,
         },
-        "plugins": {"enabled": ["canon-hermes"]},
+        "plugins": {"enabled": [plugin]},
         "platforms": {"canon": {"enabled": True}},
         "platform_toolsets": {"canon": ["terminal", "clarify"]},
         "streaming": {"enabled": True, "transport": "edit", "edit_interval": 0.1, "buffer_threshold": 5},
@@ -87,7 +95,8 @@ def build_home(
     hermes_home.mkdir(parents=True)
     user_home.mkdir(parents=True)
     environ = isolated_environ(os.environ, hermes_home=hermes_home, user_home=user_home)
-    document = yaml.safe_dump(merged(quiet_config(model_url), config or {}), sort_keys=False, allow_unicode=True)
+    quiet = quiet_config(model_url, plugin_for(hermes_home))
+    document = yaml.safe_dump(merged(quiet, config or {}), sort_keys=False, allow_unicode=True)
     (hermes_home / "config.yaml").write_text(document, encoding="utf-8")
     env_file = hermes_home / ".env"
     env_file.write_text("".join(f"{name}={value}\n" for name, value in dotenv.items()), encoding="utf-8")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hosts import THIS_HOST
 from tests.unit.cli.conftest import Runner
 
 pytestmark = pytest.mark.host
@@ -24,7 +25,7 @@ def test_a_plan_changes_nothing(program: Runner, home: Path) -> None:
         "+plugins:\n+  enabled:\n+  - canon-hermes\n+platforms:\n+  canon:\n+    enabled: true\n"
         f"--- /dev/null\n+++ {env}\n@@ -0,0 +1 @@\n+CANON_ALLOW_ALL_USERS=true\n"
     )
-    assert "Hermes 0.19.0 on Python" in ran.err
+    assert f"Hermes {THIS_HOST.hermes} on Python" in ran.err
     assert list(home.iterdir()) == []
 
 
@@ -44,7 +45,7 @@ def test_scripts_get_host_files_and_next_steps(program: Runner, home: Path) -> N
     data = program("install", "canon", "--skip-package", "--no-allow-all-users", "--json").json["data"]
 
     assert (data["platform"], data["access"], data["package"], data["setup"]) == ("canon", "open", None, None)
-    assert (data["host"]["hermes_version"], data["host"]["found"]) == ("0.19.0", "running")
+    assert (data["host"]["hermes_version"], data["host"]["found"]) == (THIS_HOST.hermes, "running")
     assert [(row["path"], row["created"]) for row in data["files"]] == [(str(home / ".hermes" / "config.yaml"), True)]
     assert data["next"] == ["canon-ops setup canon", "hermes gateway run"]
     assert data["history_id"]

@@ -19,6 +19,7 @@ from canon_ops.hermes.discovery import (
     interpreter_of,
 )
 from tests.support.fake_host import clean_environ, make_environment, put_hermes, script
+from tests.support.hosts import THIS_HOST
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -35,7 +36,7 @@ def test_the_running_interpreter_comes_first() -> None:
     """A canon-ops that lives beside Hermes acts on that Hermes, whatever PATH says."""
     host = find_host(clean_environ())
 
-    assert (host.python, host.how, host.version) == (Path(sys.executable), HowFound.RUNNING, "0.19.0")
+    assert (host.python, host.how, host.version) == (Path(sys.executable), HowFound.RUNNING, THIS_HOST.hermes)
     assert host.is_running_interpreter
     assert host.hermes_command == Path(sys.executable).parent / "hermes"
 

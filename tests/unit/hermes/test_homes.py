@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from canon_ops.hermes.homes import BadProfileName, HomeChoice, UnknownProfile, resolve_home
+from tests.support.hosts import THIS_HOST
 
 HERMES = Path(sys.executable).parent / "hermes"
 
@@ -29,6 +30,7 @@ class Person:
     def profile(self, name: str, root: Path | None = None) -> Path:
         folder = (root or self.hermes) / "profiles" / name
         folder.mkdir(parents=True)
+        folder.joinpath("config.yaml").touch()  # as every profile that Hermes made has one; 0.22 looks for it
         return folder
 
     def stick(self, text: str, root: Path | None = None) -> None:
@@ -159,7 +161,10 @@ def option_from_inside_a_profile(person: Person) -> tuple[dict[str, str], str | 
         sticky_in_capitals,
         sticky_default,
         sticky_of_a_custom_root,
-        sticky_beats_a_home_inside_the_root,
+        pytest.param(
+            sticky_beats_a_home_inside_the_root,
+            marks=pytest.mark.skipif(THIS_HOST.inner_home_is_root, reason="this Hermes refuses to start there"),
+        ),
         profile_shaped_variable_beats_sticky,
         supervised,
         damaged_sticky,

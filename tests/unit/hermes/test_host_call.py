@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.hermes.audited import requirement_of
 from canon_ops.hermes.homes import resolve_home
 from canon_ops.hermes.host_call import (
     Distribution,
@@ -18,6 +19,7 @@ from canon_ops.hermes.host_call import (
     try_imports,
 )
 from tests.support.fake_host import clean_environ, make_environment, put_distribution, put_hermes, script, site_of
+from tests.support.hosts import THIS_HOST
 
 PYTHON = Path(sys.executable)
 
@@ -33,8 +35,8 @@ def test_the_real_host_tells_its_version_and_our_entry_points() -> None:
     facts = host_facts(PYTHON, environ=os.environ)
 
     assert facts.hermes is not None
-    assert facts.hermes.version == "0.19.0"
-    assert facts.hermes.distribution == Distribution("hermes-agent", "0.19.0")
+    assert facts.hermes.version == THIS_HOST.hermes
+    assert str(facts.hermes.distribution) == requirement_of(THIS_HOST.hermes).replace("==", " ")
     assert facts.entry_point("canon-hermes") is not None
     assert facts.ours is not None
     assert facts.foreign == ()

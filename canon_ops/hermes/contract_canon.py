@@ -1,0 +1,146 @@
+"""What the Canon platform relies on of Hermes: one row a symbol.
+
+The rows mirror ``canon_hermes_plugin/host.py`` and ``adapter.py``; a test reads those two files and fails when either
+side names something that the other does not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from canon_ops.hermes.contract import Need, Use
+
+__all__ = ["CANON_NEEDS"]
+
+_BASE: Final = "gateway.platforms.base:BasePlatformAdapter"
+
+
+def _called(member: str, why: str, arguments: int = 0, *keywords: str, is_async: bool = False) -> Need:
+    return Need(f"{_BASE}.{member}", Use.CALL, why, arguments, keywords, is_async)
+
+
+def _overridden(member: str, why: str, *keywords: str, is_async: bool = True) -> Need:
+    return Need(f"{_BASE}.{member}", Use.OVERRIDE, why, keywords=keywords, is_async=is_async)
+
+
+CANON_NEEDS: Final[tuple[Need, ...]] = (
+    # who the host is, and where
+    Need("hermes_cli:__version__", Use.VALUE, "the audited table is asked with it"),
+    Need("hermes_constants:get_hermes_home", Use.CALL, "the home whose config.yaml is read"),
+    Need("agent.secret_scope:is_multiplex_active", Use.CALL, "one process must not answer as several agents"),
+    # registration
+    Need(
+        "hermes_cli.plugins:PluginContext.register_platform",
+        Use.CALL,
+        "registers Canon",
+        keywords=("name", "label", "adapter_factory", "check_fn", "validate_config", "required_env", "install_hint"),
+    ),
+    Need("hermes_cli.plugins:PluginContext.register_hook", Use.CALL, "registers the activity hooks", 2),
+    Need(
+        "hermes_cli.plugins:VALID_HOOKS",
+        Use.VALUE,
+        "tool calls are shown as activity",
+        holds=("pre_tool_call", "post_tool_call", "subagent_stop"),
+        without="Canon shows less activity",
+    ),
+    Need(
+        "gateway.platform_registry:PlatformEntry",
+        Use.VALUE,
+        "what a platform may say about itself",
+        holds=(
+            "name", "label", "adapter_factory", "check_fn", "validate_config", "is_connected", "required_env",
+            "install_hint", "env_enablement_fn", "cron_deliver_env_var", "standalone_sender_fn", "allowed_users_env",
+            "allow_all_env", "max_message_length", "pii_safe", "allow_update_command", "platform_hint",
+        ),
+        without="the argument is left out",
+    ),
+    # classes and values
+    Need("gateway.config:Platform", Use.VALUE, "the platform's name as the host's enum"),
+    Need("gateway.config:DEFAULT_STREAMING_CURSOR", Use.VALUE, "the glyph behind unfinished drafts"),
+    Need("gateway.config:GatewayConfig.streaming", Use.ATTRIBUTE, "the configured glyph"),
+    Need("gateway.config:StreamingConfig.cursor", Use.ATTRIBUTE, "the configured glyph"),
+    Need("gateway.platforms.base:MessageType", Use.VALUE, "what kind a message is", holds=("TEXT", "COMMAND")),
+    Need(
+        "gateway.platforms.base:MessageEvent",
+        Use.CALL,
+        "hands a message to the host",
+        keywords=(
+            "text", "message_type", "source", "raw_message", "message_id", "media_urls", "media_types",
+            "reply_to_message_id", "channel_prompt", "channel_context", "metadata",
+        ),
+    ),
+    Need(
+        "gateway.platforms.base:SendResult",
+        Use.CALL,
+        "answers a send",
+        keywords=("success", "message_id", "error", "raw_response", "retryable"),
+    ),
+    Need(
+        "gateway.session:build_session_key",
+        Use.CALL,
+        "turns are found by the session's key",
+        1,
+        ("group_sessions_per_user", "thread_sessions_per_user"),
+    ),
+    Need("gateway.session_context:get_session_env", Use.CALL, "a tool's call belongs to a conversation", 2),
+    # the base class: what the host calls
+    Need(_BASE, Use.CALL, "the adapter's base class", 2),
+    _overridden("name", "the platform's name in logs", is_async=False),
+    _overridden("authorization_is_upstream", "Canon has admitted the sender", is_async=False),
+    _overridden("message_len_fn", "lengths count in bytes", is_async=False),
+    _overridden("streaming_overflow_limit", "a draft may outgrow one message", is_async=False),
+    _overridden("connect", "the platform starts", "is_reconnect"),
+    _overridden("disconnect", "the platform stops"),
+    _overridden("get_chat_info", "names a conversation", "chat_id"),
+    _overridden("send", "whatever the host says", "chat_id", "content", "reply_to", "metadata"),
+    _overridden(
+        "edit_message", "a draft grows", "chat_id", "message_id", "content", "finalize", "metadata"
+    ),
+    _overridden("send_typing", "typing dots", "chat_id", "metadata"),
+    _overridden("stop_typing", "typing dots", "chat_id"),
+    _overridden("on_processing_start", "a turn opens", "event"),
+    _overridden("on_processing_complete", "a turn closes", "event", "outcome"),
+    _overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
+    # the base class: what we call
+    _called("handle_message", "hands a message to the host", 1, is_async=True),
+    _called(
+        "build_source", "says where a message comes from", 0,
+        "chat_id", "chat_name", "chat_type", "user_id", "user_name", "message_id",
+    ),
+    _called("_set_fatal_error", "tells why the platform is down", 2, "retryable"),
+    _called("_notify_fatal_error", "makes the host act on it", is_async=True),
+    _called("_mark_connected", "tells that the platform is up"),
+    _called("_mark_disconnected", "tells that it is down on purpose"),
+    _called("pause_typing_for_chat", "rests the typing dots", 1),
+    _called("resume_typing_for_chat", "goes on with them", 1),
+    Need(
+        f"{_BASE}.gateway_runner",
+        Use.ATTRIBUTE,
+        "leads to the configured glyph and the queue",
+        without="our class declares it, and the host then sets it",
+    ),
+    Need(f"{_BASE}._pending_messages", Use.ATTRIBUTE, "how many messages wait"),
+    Need("gateway.run:GatewayRunner._queued_events", Use.ATTRIBUTE, "how many messages wait"),
+    Need("gateway.run:GatewayRunner.config", Use.ATTRIBUTE, "the configured glyph"),
+    # what some audited version lacks: rows of host.py with a stand-in of ours
+    Need(
+        "gateway.session:neutralize_untrusted_inline_text",
+        Use.CALL,
+        "a stranger's name on one line",
+        1,
+        without="our own neutraliser, which agrees with it",
+    ),
+    Need(
+        "gateway.stream_consumer:ensure_closed_code_fences",
+        Use.CALL,
+        "the glyph is taken off behind a closed fence",
+        1,
+        without="such a host closes no fences in its drafts",
+    ),
+    Need(
+        "agent.delegation_context:is_delegated_child_context",
+        Use.CALL,
+        "a delegated child's tools are not the turn's",
+        without="such a host runs no child in its parent's context",
+    ),
+)  # fmt: skip

@@ -1,0 +1,149 @@
+"""Virtual environments that tests need beside their own, below ``.hosts/`` or ``.rows/``, each made once.
+
+An environment is kept until what it was made from changes: its name says host and Python, and its stamp holds the
+requirements and a digest of what pyproject.toml says about installing. An interrupted installation leaves no stamp, so
+the next call begins anew. Only the standard library's ``venv`` and pip of the environment itself are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from canon_ops.files.lock import FileLock
+
+__all__ = ["CHECKOUT", "Environment", "NotInstalled", "find_python", "minor_of"]
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+INSTALL_LIMIT_S = 900
+_INSTALL_TABLES = ("build-system", "project")  # the rest of pyproject.toml configures tools, not the installation
+
+
+class NotInstalled(Exception):
+    """pip, or the interpreter itself, could not make the environment; the text is the end of what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What an environment is made from.
+
+    Attributes:
+        name: its folder below ``parent``.
+        python: the interpreter that makes it; None is the one that runs this.
+        requirements: one ``pip install``, resolved together.
+        without_dependencies: a second one, ``--no-deps``.
+        checkout_extras: install the checkout itself, editable, with these extras, together with ``requirements``;
+            None leaves it out.
+        constraints: lines of a constraints file for all of it.
+    """
+
+    name: str
+    python: str | None = None
+    requirements: tuple[str, ...] = ()
+    without_dependencies: tuple[str, ...] = ()
+    checkout_extras: str | None = None
+    constraints: tuple[str, ...] = ()
+    parent: str = ".hosts"
+
+    @property
+    def folder(self) -> Path:
+        return CHECKOUT / self.parent / self.name
+
+    @property
+    def interpreter(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    @property
+    def is_made(self) -> bool:
+        """It stands, and what it was made from has not changed."""
+        stamp = self.folder / ".made-from"
+        return stamp.exists() and stamp.read_text(encoding="utf-8") == self._recipe()
+
+    def make(self, *, say: Callable[[str], None] = lambda _: None) -> Path:
+        """Its interpreter; the environment is made first when it is missing or was made from something else.
+
+        Raises:
+            NotInstalled: the index has not what is asked for, or cannot be reached.
+        """
+        self.folder.parent.mkdir(exist_ok=True)
+        with FileLock(self.folder.with_name(f"{self.name}.lock"), timeout_s=INSTALL_LIMIT_S):
+            if not self.is_made:
+                say(f"making {self.parent}/{self.name}")
+                self._make()
+        return self.interpreter
+
+    def _make(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        _run([self.python or sys.executable, "-m", "venv", str(self.folder)])
+        constraints = self.folder / "constraints.txt"
+        constraints.write_text("".join(f"{line}\n" for line in self.constraints), encoding="utf-8")
+        ours = ["-e", f"{CHECKOUT}[{self.checkout_extras}]"] if self.checkout_extras is not None else []
+        if self.requirements or ours:
+            self._pip("-c", str(constraints), *self.requirements, *ours)
+        if self.without_dependencies:
+            self._pip("--no-deps", *self.without_dependencies)
+        self.folder.joinpath(".made-from").write_text(self._recipe(), encoding="utf-8")
+
+    def _pip(self, *arguments: str) -> None:
+        _run([str(self.interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments])
+
+    def _recipe(self) -> str:
+        recipe = {
+            "requirements": self.requirements,
+            "without_dependencies": self.without_dependencies,
+            "constraints": self.constraints,
+            "checkout": None if self.checkout_extras is None else [self.checkout_extras, _install_digest()],
+        }
+        return json.dumps(recipe, indent=1)
+
+
+def _install_digest() -> str:
+    """A digest of what pyproject.toml says about installing us."""
+    tables = tomllib.loads(CHECKOUT.joinpath("pyproject.toml").read_text(encoding="utf-8"))
+    told = {name: tables[name] for name in _INSTALL_TABLES}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def find_python(minor: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """A working interpreter of that minor version: on PATH, or one that pyenv keeps. A shim of pyenv may not work."""
+    on_path = shutil.which(f"python{minor}", path=environ.get("PATH"))
+    pyenv = Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME", "/"), ".pyenv"), "versions")
+    kept = sorted(pyenv.glob(f"{minor}.*/bin/python{minor}"), key=_patch_level)
+    return next(
+        (path for path in _existing([sys.executable, on_path, *reversed(kept)]) if minor_of(path) == minor), None
+    )
+
+
+def minor_of(python: str) -> str | None:
+    """``3.13`` of a working interpreter, None of anything else."""
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _existing(paths: Iterable[str | Path | None]) -> list[str]:
+    return [str(path) for path in paths if path is not None]
+
+
+def _patch_level(path: Path) -> tuple[int, ...]:
+    return tuple(int(part) for part in path.parents[1].name.split(".") if part.isdigit())
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False)
+    except OSError as exc:
+        raise NotInstalled(f"{command[0]}: {exc.strerror}") from exc
+    if done.returncode != 0:
+        raise NotInstalled(f"{' '.join(command)}\n{done.stderr[-4000:]}")

@@ -1,0 +1,199 @@
+"""What a plugin needs of a host, against what a host says it has."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import canon_hermes_plugin
+from canon_hermes_plugin.host import HELPERS
+from canon_ops.hermes.contract import Described, Difference, Effect, Need, Parameter, Use, compare, worst
+from canon_ops.hermes.contract_canon import CANON_NEEDS
+from canon_ops.hermes.host_call import describe_symbols
+from tests.support.fake_host import clean_environ, make_environment, site_of
+
+CALL = Need("host:speak", Use.CALL, "it speaks", 1, ("loud",))
+HEARD = Need("host:Ear.hear", Use.OVERRIDE, "it hears", keywords=("text", "twice"), is_async=True)
+PLUGIN = Path(canon_hermes_plugin.__file__).parent
+
+
+def parameter(name: str, kind: str = "POSITIONAL_OR_KEYWORD", *, optional: bool = False) -> Parameter:
+    return Parameter(name, kind, optional)
+
+
+def told(need: Need, host: Described) -> list[tuple[str, Effect]]:
+    return [(one.what, one.effect) for one in compare([need], {need.path: host})]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "what"),
+    [
+        ([parameter("text"), parameter("loud")], []),
+        ([parameter("text"), parameter("loud", "KEYWORD_ONLY", optional=True), parameter("x", optional=True)], []),
+        ([parameter("args", "VAR_POSITIONAL"), parameter("more", "VAR_KEYWORD")], []),
+        ([parameter("text")], ["takes no loud"]),
+        ([parameter("loud", "KEYWORD_ONLY")], ["takes 0 arguments by position, not 1"]),
+        ([parameter("text"), parameter("loud"), parameter("to")], ["wants to too"]),
+    ],
+)
+def test_a_call_is_held_against_the_parameters(parameters: list[Parameter], what: list[str]) -> None:
+    """A call that Python would refuse breaks the platform, and the sentence says why Python would refuse it."""
+    host = Described(CALL.path, True, parameters=tuple(parameters))
+
+    assert told(CALL, host) == [(one, Effect.BREAKS) for one in what]
+
+
+def test_a_new_parameter_of_an_override_wants_a_look() -> None:
+    """What the host may hand over and ours does not take is unseen, not broken: hosts ask the signature first."""
+    host = Described(HEARD.path, True, is_async=True, parameters=(parameter("text"), parameter("metadata")))
+
+    assert told(HEARD, host) == [("has a parameter metadata that ours does not take", Effect.UNSEEN)]
+
+
+def test_awaiting_is_part_of_the_contract() -> None:
+    """A member that became a coroutine function, or ceased to be one, breaks its caller."""
+    assert told(HEARD, Described(HEARD.path, True)) == [("is not awaited here", Effect.BREAKS)]
+    assert told(CALL, Described(CALL.path, True, is_async=True)) == [("is awaited here", Effect.BREAKS)]
+
+
+def test_what_has_a_stand_in_degrades() -> None:
+    """A missing helper whose fallback is ours is told with the stand-in; without one it breaks."""
+    absent = {CALL.path: Described(CALL.path, False, "AttributeError: speak")}
+
+    (broken,) = compare([CALL], absent)
+    (degraded,) = compare([replace(CALL, without="we whisper")], absent)
+
+    assert broken == Difference("host:speak", "is missing", Effect.BREAKS, "it speaks")
+    assert degraded.sentence == "host:speak is missing (we whisper)."
+    assert worst([degraded, broken]) is Effect.BREAKS
+    assert worst([]) is None
+
+
+def test_what_was_not_described_counts_as_missing() -> None:
+    """A host that answers less than it was asked is not taken for one that has everything."""
+    assert [one.what for one in compare([CALL], {})] == ["is missing"]
+
+
+def test_entries_of_a_collection_are_held_against_it() -> None:
+    """A collection that lacks an entry is told entry by entry."""
+    need = Need("host:HOOKS", Use.VALUE, "hooks", holds=("a", "b"))
+
+    assert told(need, Described(need.path, True, entries=("b", "c"))) == [("lacks a", Effect.BREAKS)]
+
+
+def test_a_host_describes_what_it_has(tmp_path: Path) -> None:
+    """Functions, members, attributes of objects, enums, dataclasses; and why something is not there."""
+    python = make_environment(tmp_path / "env")
+    site_of(python).joinpath("hosted.py").write_text(
+        "import enum, dataclasses\n"
+        "class Kind(enum.Enum):\n    TEXT = 1\n"
+        "@dataclasses.dataclass\nclass Row:\n    name: str\n    size: int = 0\n"
+        "class Base:\n"
+        "    def __init__(self, config, platform):\n        self._pending = {}\n"
+        "    async def send(self, chat_id, *, metadata=None): ...\n"
+        "    @property\n    def name(self): return ''\n"
+        "    @staticmethod\n    def plain(x): ...\n"
+        "class Sub(Base): ...\n"
+    )
+    names = ("Kind", "Row", "Sub", "Sub.send", "Sub.name", "Sub.plain", "Sub._pending", "Row.size", "Sub.gone")
+
+    rows = describe_symbols(python, [*(f"hosted:{name}" for name in names), "nowhere:x"], environ=clean_environ())
+
+    told_of = {path.partition(":")[2]: row for path, row in rows.items()}
+    assert told_of["Kind"].entries == ("TEXT",)
+    assert told_of["Row"].entries == ("name", "size")
+    assert told_of["Sub"].parameters == (parameter("config"), parameter("platform"))
+    assert told_of["Sub.send"] == Described(
+        "hosted:Sub.send",
+        True,
+        is_async=True,
+        parameters=(parameter("chat_id"), parameter("metadata", "KEYWORD_ONLY", optional=True)),
+    )
+    assert told_of["Sub.plain"].parameters == (parameter("x"),)
+    assert [told_of[name].found for name in ("Sub.name", "Sub._pending", "Row.size", "Sub.gone")] == [
+        True, True, True, False,
+    ]  # fmt: skip
+    assert told_of["Sub.gone"].reason == "AttributeError: gone"
+    assert told_of["x"].reason == "ModuleNotFoundError: No module named 'nowhere'"
+
+
+# --- the table of Canon ----------------------------------------------------------------------------------------------
+
+
+def named_in(module: str) -> set[str]:
+    """Modules of the host that a file imports by name, as in ``import_module("gateway.config")``."""
+    tree = ast.parse(PLUGIN.joinpath(module).read_text(encoding="utf-8"))
+    return {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.args[0] if node.args else None, ast.Constant)
+        and ast.unparse(node.func).rpartition(".")[2] == "import_module"
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+    }
+
+
+def test_each_module_that_the_door_opens_is_in_the_table() -> None:
+    """H3: host.py imports no host module that the contract does not know."""
+    known = {need.path.partition(":")[0] for need in CANON_NEEDS}
+
+    assert named_in("host.py") <= known
+
+
+def test_each_helper_with_a_fallback_degrades() -> None:
+    """H3: a row with a stand-in in host.py has one in the contract."""
+    rows = {need.path: need for need in CANON_NEEDS}
+
+    helpers = {f"{helper.module}:{helper.attribute}" for helper in HELPERS}
+
+    assert all(rows[path].without for path in helpers)
+
+
+def members_of_adapter() -> dict[str, list[str]]:
+    """The methods of the adapter class with the names of their parameters, read from its source."""
+    tree = ast.parse(PLUGIN.joinpath("adapter.py").read_text(encoding="utf-8"))
+    (adapter,) = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "CanonAdapter")
+    return {
+        node.name: [one.arg for one in (*node.args.args[1:], *node.args.kwonlyargs)]
+        for node in adapter.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "__init__"
+    }
+
+
+def test_the_overrides_are_those_of_the_adapter_class() -> None:
+    """Each method of the adapter class is an OVERRIDE of the contract with just the parameters that ours takes."""
+    overrides = {
+        need.path.rpartition(".")[2]: sorted(need.keywords) for need in CANON_NEEDS if need.use is Use.OVERRIDE
+    }
+
+    assert overrides == {name: sorted(parameters) for name, parameters in members_of_adapter().items()}
+
+
+def test_version_tests_by_exception_stand_in_the_door_only() -> None:
+    """T10: what a host lacks is found out in host.py; elsewhere no import or attribute error is caught."""
+    caught = {
+        f"{file.relative_to(PLUGIN)}:{node.lineno}"
+        for file in PLUGIN.rglob("*.py")
+        if file.name != "host.py"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ExceptHandler) and node.type is not None
+        if {"ImportError", "AttributeError"} & {one.id for one in ast.walk(node.type) if isinstance(one, ast.Name)}
+    }
+
+    assert caught == set()
+
+
+@pytest.mark.host
+def test_this_host_keeps_the_contract() -> None:
+    """Nothing that the platform relies on is missing or other on the host of this environment, but for stand-ins."""
+    described = describe_symbols(Path(sys.executable), [need.path for need in CANON_NEEDS], environ=os.environ)
+
+    differences = compare(CANON_NEEDS, described)
+
+    assert worst(differences) in (None, Effect.DEGRADES), [one.sentence for one in differences]
