@@ -49,11 +49,18 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "what a platform may say about itself",
         holds=(
             "name", "label", "adapter_factory", "check_fn", "validate_config", "is_connected", "required_env",
-            "install_hint", "env_enablement_fn", "cron_deliver_env_var", "standalone_sender_fn", "allowed_users_env",
-            "allow_all_env", "max_message_length", "pii_safe", "allow_update_command", "platform_hint",
+            "install_hint", "setup_fn", "env_enablement_fn", "cron_deliver_env_var", "standalone_sender_fn",
+            "allowed_users_env", "allow_all_env", "max_message_length", "pii_safe", "allow_update_command", "platform_hint",
         ),
         without="the argument is left out",
     ),
+    # the dialogue of `hermes gateway setup`
+    Need("hermes_cli.setup:prompt", Use.CALL, "asks in Hermes' own dialogue", 1, ("default", "password")),
+    Need("hermes_cli.setup:prompt_choice", Use.CALL, "asks in Hermes' own dialogue", 3),
+    Need("hermes_cli.setup:prompt_yes_no", Use.CALL, "asks in Hermes' own dialogue", 2),
+    Need("hermes_cli.setup:print_info", Use.CALL, "speaks in Hermes' own dialogue", 1),
+    Need("hermes_cli.setup:print_success", Use.CALL, "speaks in Hermes' own dialogue", 1),
+    Need("hermes_cli.setup:print_error", Use.CALL, "speaks in Hermes' own dialogue", 1),
     # classes and values
     Need("gateway.config:Platform", Use.VALUE, "the platform's name as the host's enum"),
     Need("gateway.config:DEFAULT_STREAMING_CURSOR", Use.VALUE, "the glyph behind unfinished drafts"),

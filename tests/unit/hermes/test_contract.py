@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 import canon_hermes_plugin
-from canon_hermes_plugin.host import HELPERS
+from canon_hermes_plugin.host import HELPERS, HostFacts
+from canon_hermes_plugin.registration import register
 from canon_ops.hermes.contract import Described, Difference, Effect, Need, Parameter, Use, compare, worst
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.host_call import describe_symbols
 from tests.support.fake_host import clean_environ, make_environment, site_of
+from tests.unit.canon_hermes_plugin.conftest import RecordingContext
 
 CALL = Need("host:speak", Use.CALL, "it speaks", 1, ("loud",))
 HEARD = Need("host:Ear.hear", Use.OVERRIDE, "it hears", keywords=("text", "twice"), is_async=True)
@@ -125,25 +127,51 @@ def test_a_host_describes_what_it_has(tmp_path: Path) -> None:
 # --- the table of Canon ----------------------------------------------------------------------------------------------
 
 
-def named_in(module: str) -> set[str]:
-    """Modules of the host that a file imports by name, as in ``import_module("gateway.config")``."""
-    tree = ast.parse(PLUGIN.joinpath(module).read_text(encoding="utf-8"))
-    return {
-        node.args[0].value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.args[0] if node.args else None, ast.Constant)
-        and ast.unparse(node.func).rpartition(".")[2] == "import_module"
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
-    }
+def module_of(node: ast.AST) -> str | None:
+    """``gateway.config`` of the expression ``importlib.import_module("gateway.config")``."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="import_module") | ast.Name(id="import_module"), args=[ast.Constant(name)]
+        ):
+            return str(name)
+    return None
 
 
-def test_each_module_that_the_door_opens_is_in_the_table() -> None:
-    """H3: host.py imports no host module that the contract does not know."""
-    known = {need.path.partition(":")[0] for need in CANON_NEEDS}
+def symbols_of_the_door() -> set[str]:
+    """``module:name`` for everything that host.py takes from a host module, directly or through a local name."""
+    found = set()
+    for scope in ast.parse(PLUGIN.joinpath("host.py").read_text(encoding="utf-8")).body:
+        nodes = list(ast.walk(scope))
+        local = {
+            node.targets[0].id: module
+            for node in nodes
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if (module := module_of(node.value))
+        }
+        for node in nodes:
+            if isinstance(node, ast.Attribute):
+                named = local.get(node.value.id) if isinstance(node.value, ast.Name) else module_of(node.value)
+                if named:
+                    found.add(f"{named}:{node.attr}")
+    return found | {f"{helper.module}:{helper.attribute}" for helper in HELPERS}
 
-    assert named_in("host.py") <= known
+
+def test_each_symbol_that_the_door_takes_is_in_the_table() -> None:
+    """H3: host.py takes nothing of the host that the contract does not know."""
+    taken = symbols_of_the_door()
+
+    assert len(taken) > 15
+    assert taken <= {need.path for need in CANON_NEEDS}
+
+
+def test_each_argument_of_the_platform_entry_is_in_the_table() -> None:
+    """R1.11: what registration hands over is what the contract looks for in the host's entry."""
+    (entry,) = (need for need in CANON_NEEDS if need.path == "gateway.platform_registry:PlatformEntry")
+    ctx = RecordingContext()
+
+    register(ctx, facts=HostFacts("0.19.0", "3.11", "linux"))
+
+    assert {*ctx.platforms[0]} <= {*entry.holds}
 
 
 def test_each_helper_with_a_fallback_degrades() -> None:
