@@ -10,6 +10,7 @@ The thread is a daemon: a process that ends without closing loses nothing that w
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from collections import deque
@@ -98,7 +99,8 @@ class Actor(Generic[F]):
         else:
             self._deliver([(self._opened, Done(opened.notices))])
             self._work(opened.connection)
-            opened.connection.close()
+            with contextlib.suppress(sqlite3.Error):  # nothing is left to lose, and somebody waits for the end
+                opened.connection.close()
         self._deliver([(self._stopped, Done(None))])
 
     def _work(self, connection: sqlite3.Connection) -> None:

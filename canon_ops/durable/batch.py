@@ -79,7 +79,11 @@ class _Lost(Exception):
 
 
 def run_batch(connection: sqlite3.Connection, work: Sequence[Work], path: Path) -> list[Outcome]:
-    """Carry out ``work`` in order and commit; return the outcomes in the same order. It raises nothing."""
+    """Carry out ``work`` in order and commit; return the outcomes in the same order.
+
+    Raises:
+        sqlite3.Error: the transaction could not even be rolled back; the connection is of no more use.
+    """
     try:
         return _share_a_transaction(connection, work, path)
     except _Lost as lost:

@@ -37,7 +37,7 @@ from canon_ops.durable.actor import Actor, Delivery, closed
 from canon_ops.durable.batch import Done, Failed, Reading, Work, Writing
 from canon_ops.durable.notices import Notice
 from canon_ops.durable.opening import WRITER_BUSY_S, Opened, open_for_writing
-from canon_ops.durable.problems import DurableError
+from canon_ops.durable.problems import DurableError, StatementRefused
 from canon_ops.durable.schema import Schema
 from canon_ops.durable.settle import settle
 from canon_ops.durable.statements import Snapshot, Transaction
@@ -146,6 +146,8 @@ class Database:
             if self._actor is None or self._is_closed:
                 raise closed(self.path)
             loop = asyncio.get_running_loop()
+            if loop is not self._opened.get_loop():
+                raise StatementRefused(f"{self.path} was opened by another event loop", file=str(self.path))
             ticket: asyncio.Future[Any] = loop.create_future()
             self._arrivals.append((ticket, work))
             if len(self._arrivals) == 1:

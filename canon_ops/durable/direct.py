@@ -12,9 +12,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from canon_ops.durable.batch import Done, Outcome, Reading, Work, Writing, run_batch
+from canon_ops.durable.batch import Done, Failed, Outcome, Reading, Work, Writing, run_batch
+from canon_ops.durable.holds import bare
 from canon_ops.durable.opening import WRITER_BUSY_S, is_resting, open_for_reading, open_for_writing
-from canon_ops.durable.problems import DurableError
+from canon_ops.durable.problems import DurableError, explain
 from canon_ops.durable.schema import Schema
 from canon_ops.durable.statements import Snapshot, Transaction
 
@@ -69,22 +70,32 @@ def write_once(
 
 
 def _read(path: Path, schema: Schema, reading: Reading) -> Outcome:
-    before = _look(path)
-    if before is not None:
+    outcome = _read_at_rest(path, schema, reading)
+    if outcome is not None:
+        return outcome
+    return _run(open_for_reading(path, schema, busy_s=READER_BUSY_S, resting=False), reading, path)
+
+
+def _read_at_rest(path: Path, schema: Schema, reading: Reading) -> Outcome | None:
+    """Read the file as it lies; None when it does not rest, or did not until the end."""
+    with bare(path) as is_free:
+        before = _look(path)
+        if not is_free or before is None:
+            return None
+        outcome: Outcome
         try:
             outcome = _run(open_for_reading(path, schema, busy_s=READER_BUSY_S, resting=True), reading, path)
-        except DurableError:
-            if _look(path) == before:
-                raise
-        else:
-            if _look(path) == before:
-                return outcome
-    return _run(open_for_reading(path, schema, busy_s=READER_BUSY_S, resting=False), reading, path)
+        except DurableError as error:
+            outcome = Failed(error)
+        return outcome if _look(path) == before else None
 
 
 def _run(connection: sqlite3.Connection, work: Work, path: Path) -> Outcome:
     with closing(connection):
-        (outcome,) = run_batch(connection, [work], path)
+        try:
+            (outcome,) = run_batch(connection, [work], path)
+        except sqlite3.Error as error:
+            return Failed(explain(error, path))
     return outcome
 
 

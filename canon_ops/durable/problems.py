@@ -34,6 +34,7 @@ import sqlite3
 from pathlib import Path
 from typing import ClassVar
 
+from canon_ops.durable.writer import writing_process
 from canon_ops.errors import CanonOpsError, ConflictError, InternalError, NotFoundError, OutsideError, RefusedError
 
 __all__ = [
@@ -161,8 +162,8 @@ BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 # SQLite's primary result codes. {path} and {folder} are quoted for a shell in fixes, plain in sentences.
 _BY_RESULT: dict[int, tuple[type[DurableError], str, str | None]] = {
-    sqlite3.SQLITE_BUSY: (Busy, "another process is writing {path} and did not finish in time", "lsof {path}"),
-    sqlite3.SQLITE_LOCKED: (Busy, "another process is writing {path} and did not finish in time", "lsof {path}"),
+    sqlite3.SQLITE_BUSY: (Busy, "{writer} is writing {path} and did not finish in time", "lsof {path}"),
+    sqlite3.SQLITE_LOCKED: (Busy, "{writer} is writing {path} and did not finish in time", "lsof {path}"),
     sqlite3.SQLITE_FULL: (DiskFull, "the disk that holds {path} is full; nothing was stored", "df -h {folder}"),
     sqlite3.SQLITE_READONLY: (NotWritable, "{path} cannot be written", "ls -ld {folder} {path}"),
     sqlite3.SQLITE_PERM: (NotWritable, "{path} may not be opened by this user", "ls -ld {folder} {path}"),
@@ -209,12 +210,17 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> DurableError:
     kind, what, fix = row
     name = getattr(error, "sqlite_errorname", "")
     problem = kind(
-        what.format(path=path, text=text, name=name),
+        what.format(path=path, text=text, name=name, writer=_writer(path) if kind is Busy else ""),
         fix=fix and fix.format(path=shlex.quote(str(path)), folder=shlex.quote(str(path.parent))),
         file=str(path),
     )
     problem.__cause__ = error
     return problem
+
+
+def _writer(path: Path) -> str:
+    process = writing_process(path)
+    return f"process {process}" if process else "another process"
 
 
 def _is_index_growth(error: sqlite3.Error) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from canon_ops.durable import Database, Transaction
+from canon_ops.durable.holds import HeldConnection
 from canon_ops.durable.opening import Opened, open_for_writing
 from canon_ops.durable.problems import Busy, Closed, NotWritable, StatementRefused
 from tests.support import letters
@@ -35,7 +37,7 @@ def no_thread_is_left() -> Iterator[None]:
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("durable")] == []
 
 
-class Commits(sqlite3.Connection):
+class Commits(HeldConnection):
     """A connection that counts its commits and can be held up: every COMMIT waits for ``free``."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -187,6 +189,22 @@ async def test_writers_of_one_moment_share_a_commit(path: Path) -> None:
         assert len(await database.read(letters.posted)) == 1000
 
 
+async def test_writers_of_one_turn_of_the_loop_share_a_commit_however_slow_it_is(path: Path) -> None:
+    """The thread does not run ahead with the first of them while the others of that turn are still on their way."""
+    counted = Counted(path)
+    async with counted.database as database:
+        assert counted.connection is not None
+        before = counted.connection.count
+
+        async def slow(serial: int) -> None:
+            time.sleep(0.002)  # noqa: ASYNC251  # a busy loop: other threads run, this turn goes on
+            await database.write(post_one, serial)
+
+        await asyncio.gather(*(slow(serial) for serial in range(30)))
+
+        assert counted.connection.count - before == 1
+
+
 async def test_writers_gather_while_the_disk_is_busy(path: Path) -> None:
     """What arrives during a commit, from whichever turn of the loop, is one commit."""
     counted = Counted(path)
@@ -326,17 +344,17 @@ class HeldUp:
 
     def before(self) -> Opened:
         self.wait()
-        return self.open(sqlite3.Connection)
+        return self.open(HeldConnection)
 
     def after(self) -> Opened:
-        opened = self.open(sqlite3.Connection)
+        opened = self.open(HeldConnection)
         self.wait()
         return opened
 
     def slow_close(self, *, closed_first: bool) -> Opened:
         held_up = self
 
-        class Slow(sqlite3.Connection):
+        class Slow(HeldConnection):
             def close(self) -> None:
                 if closed_first:
                     super().close()
@@ -345,7 +363,7 @@ class HeldUp:
 
         return self.open(Slow)
 
-    def open(self, factory: type[sqlite3.Connection]) -> Opened:
+    def open(self, factory: type[HeldConnection]) -> Opened:
         opened = open_for_writing(self.path, letters.SCHEMA, factory=factory)
         self.connections.append(opened.connection)
         return opened
@@ -492,7 +510,7 @@ async def test_the_connection_that_cannot_go_on_fails_everybody(path: Path) -> N
 
     works = True
 
-    class Hopeless(sqlite3.Connection):
+    class Hopeless(HeldConnection):
         def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
             if sql in ("COMMIT", "ROLLBACK") and not works:
                 raise sqlite3.OperationalError("nothing works")
@@ -511,10 +529,36 @@ async def test_the_connection_that_cannot_go_on_fails_everybody(path: Path) -> N
     await database.close()
 
 
+async def test_another_event_loop_is_refused(database: Database) -> None:
+    """A database belongs to the loop that opened it: a call from another one would never be answered."""
+
+    def elsewhere() -> None:
+        asyncio.run(database.write(post_one, 1))
+
+    with pytest.raises(StatementRefused, match="another event loop"):
+        await asyncio.to_thread(elsewhere)
+
+
+async def test_a_connection_that_does_not_close_does_not_hold_up_the_end(path: Path) -> None:
+    """Whatever SQLite says at the very end, the thread ends and the caller returns."""
+
+    class Stubborn(HeldConnection):
+        def close(self) -> None:
+            super().close()
+            raise sqlite3.OperationalError("not now")
+
+    database = Database(
+        path, letters.SCHEMA, connect=functools.partial(open_for_writing, path, letters.SCHEMA, factory=Stubborn)
+    )
+    await database.open()
+
+    await database.close()
+
+
 def open_descriptors(path: Path) -> list[str]:
     """The open files of this process that belong to the database at ``path``."""
     found = []
-    for each in Path("/proc/self/fd").iterdir():
+    for each in Path("/proc/self/fd").glob("*"):
         try:
             target = str(each.readlink())
         except OSError:

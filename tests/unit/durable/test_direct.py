@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,9 @@ import pytest
 from canon_ops.durable import Database, Snapshot, Transaction, read_once, write_once
 from canon_ops.durable.batch import Failed, Writing, run_batch
 from canon_ops.durable.examine import find_damage, read_pragmas
-from canon_ops.durable.opening import open_for_writing
+from canon_ops.durable.opening import open_for_writing, waiting_for_others
 from canon_ops.durable.problems import Busy, Damaged, StatementRefused
+from canon_ops.runtime.clock import SystemClock
 from tests.support import letters
 
 
@@ -83,22 +87,52 @@ def test_a_torn_off_file_is_read_with_its_log(resting: Path, tmp_path: Path) -> 
     assert {name: listing(torn)[name] for name in before} == before
 
 
+ANOTHER_GATEWAY = """
+import pathlib, sys
+from canon_ops.durable.opening import open_for_writing, waiting_for_others
+from canon_ops.durable.statements import Transaction
+from canon_ops.runtime.clock import SystemClock
+from tests.support import letters
+connection = open_for_writing(pathlib.Path(sys.argv[1]), letters.SCHEMA).connection
+letters.post(Transaction(connection), "another", 1, ["one"])
+print("open", flush=True)
+sys.stdin.read()
+connection.close()
+"""
+
+
+@contextmanager
+def another_process(path: Path) -> Iterator[None]:
+    """A gateway in a process of its own, which has written one letter."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ANOTHER_GATEWAY, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == "open\n"
+        try:
+            yield
+        finally:
+            process.stdin.close()
+            assert process.wait(30) == 0
+
+
 def test_a_gateway_that_starts_during_a_reading_does_not_mislead_it(resting: Path) -> None:
     """The function is called again, with locks, when the file did not rest until the end."""
     calls = []
-    gateways = []
 
-    def look(snapshot: Snapshot) -> set[tuple[str, int]]:
-        calls.append(snapshot)
-        if len(calls) == 1:
-            gateways.append(a_gateway(resting))
-            gateways[0].__enter__()
-        return letters.posted(snapshot)
+    with ExitStack() as gateways:
 
-    try:
-        assert read_once(resting, letters.SCHEMA, look) == {("ada", 1), ("gateway", 1)}
-    finally:
-        gateways[0].__exit__(None, None, None)
+        def look(snapshot: Snapshot) -> set[tuple[str, int]]:
+            calls.append(snapshot)
+            if len(calls) == 1:
+                gateways.enter_context(another_process(resting))
+            return letters.posted(snapshot)
+
+        assert read_once(resting, letters.SCHEMA, look) == {("ada", 1), ("another", 1)}
 
     assert len(calls) == 2
 
@@ -110,10 +144,11 @@ def test_a_gateway_that_came_and_went_during_a_reading_is_noticed(resting: Path)
     def look(snapshot: Snapshot) -> set[tuple[str, int]]:
         calls.append(snapshot)
         if len(calls) == 1:
-            write_once(resting, letters.SCHEMA, letters.post, "quick", 1, ["one"])
+            with another_process(resting):
+                pass
         return letters.posted(snapshot)
 
-    assert read_once(resting, letters.SCHEMA, look) == {("ada", 1), ("quick", 1)}
+    assert read_once(resting, letters.SCHEMA, look) == {("ada", 1), ("another", 1)}
 
     assert len(calls) == 2
 
@@ -155,7 +190,41 @@ def test_a_command_that_cannot_get_the_lock_says_so(resting: Path) -> None:
 
     assert isinstance(outcome, Failed) and isinstance(outcome.error, Busy)
     assert outcome.error.exit_code == 5
-    assert outcome.error.what == f"another process is writing {resting} and did not finish in time"
+    if sys.platform == "linux":
+        assert outcome.error.what == f"process {os.getpid()} is writing {resting} and did not finish in time"
+
+
+def test_a_file_that_another_process_keeps_to_itself_is_busy(resting: Path) -> None:
+    """Not only the write lock may be taken: one that holds the whole file is waited for and named busy too."""
+    with closing(sqlite3.connect(resting, isolation_level=None)) as hog:
+        hog.execute("PRAGMA locking_mode = EXCLUSIVE")
+        hog.execute("BEGIN EXCLUSIVE")
+
+        with pytest.raises(Busy):
+            open_for_writing(resting, letters.SCHEMA, busy_s=0.05)
+
+        hog.execute("COMMIT")
+
+
+def test_waiting_has_a_deadline_and_not_one_for_each_attempt() -> None:
+    """BR-52: an attempt may itself wait for as long as was said; then there is at most one more."""
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    attempts = 0
+
+    class Slow(SystemClock):
+        def monotonic_s(self) -> float:
+            return attempts * 5.0
+
+    def locked() -> None:
+        nonlocal attempts
+        attempts += 1
+        raise error
+
+    with pytest.raises(sqlite3.OperationalError):
+        waiting_for_others(locked, 5.0, Slow())
+
+    assert attempts == 1
 
 
 def test_a_failing_change_leaves_nothing(resting: Path) -> None:
