@@ -11,12 +11,14 @@ import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from canon_ops.durable.holds import HeldConnection, hold, let_go
 from canon_ops.durable.notices import Notice, notices_for
-from canon_ops.durable.place import check_file, companions, prepare
+from canon_ops.durable.place import check_file, companions, prepare, sync_names
 from canon_ops.durable.problems import Damaged, NoSharedMemory, explain, is_contention
 from canon_ops.durable.schema import Schema, check_current, migrate
 from canon_ops.durable.statements import Snapshot
@@ -54,7 +56,7 @@ def open_for_writing(
     *,
     busy_s: float = WRITER_BUSY_S,
     clock: Clock | None = None,
-    factory: type[sqlite3.Connection] = sqlite3.Connection,
+    factory: type[HeldConnection] = HeldConnection,
 ) -> Opened:
     """Open ``path``, creating and migrating it as needed. The connection belongs to the calling thread.
 
@@ -65,48 +67,38 @@ def open_for_writing(
     Raises:
         DurableError: one of the kinds in :mod:`canon_ops.durable.problems`; nothing is left open.
     """
-    now_ms = (clock or SystemClock()).now_ms
+    clock = clock or SystemClock()
     prepare(path)
     was_torn_off = _has_log(path)
     connection = _connect(path, "mode=rw", busy_s, factory)
-    try:
-        waiting_for_others(lambda: _enter_wal(connection, path), busy_s)
+    with _closed_on_error(connection, path):
+        waiting_for_others(lambda: _enter_wal(connection, path), busy_s, clock)
         for setting in SETTINGS:
             connection.execute(setting)
         if was_torn_off:
             _look_for_damage(connection, path)
-        waiting_for_others(lambda: migrate(connection, schema, path, now_ms=now_ms), busy_s)
+        waiting_for_others(lambda: migrate(connection, schema, path, now_ms=clock.now_ms), busy_s, clock)
         connection.execute("PRAGMA foreign_keys = ON")
+        sync_names(path)  # the log is there by now; SQLite synchronises its name too, but takes no notice of a failure
         return Opened(connection, notices_for(path))
-    except sqlite3.Error as error:
-        connection.close()
-        raise explain(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
 
 
 def open_for_reading(path: Path, schema: Schema, *, busy_s: float, resting: bool) -> sqlite3.Connection:
     """Open ``path`` so that nothing is written: no file is made, none migrated, no log moved into the database.
 
     Args:
-        resting: no process has the file open: read it without locks and without its log. See :func:`is_resting`.
+        resting: no process has the file open: read it without locks and without its log. The caller asked
+            :func:`is_resting` and keeps this process off the file (:func:`canon_ops.durable.holds.bare`).
 
     Raises:
         DurableError: among them NoDatabase and OlderSchema.
     """
     check_file(path)
-    connection = _connect(path, "mode=ro&immutable=1" if resting else "mode=ro", busy_s, sqlite3.Connection)
-    try:
+    connection = _connect(path, "mode=ro&immutable=1" if resting else "mode=ro", busy_s, None)
+    with _closed_on_error(connection, path):
         connection.execute("PRAGMA query_only = ON")
         check_current(Snapshot(connection), schema, path)
         return connection
-    except sqlite3.Error as error:
-        connection.close()
-        raise explain(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
 
 
 def is_resting(path: Path) -> bool:
@@ -115,16 +107,17 @@ def is_resting(path: Path) -> bool:
     return not (log.exists() or journal.exists())
 
 
-def waiting_for_others(step: Callable[[], T], busy_s: float) -> T:
-    """Do ``step`` again while another process is in the way.
+def waiting_for_others(step: Callable[[], T], busy_s: float, clock: Clock) -> T:
+    """Do ``step`` again while another process is in the way, for ``busy_s`` and the length of one more attempt.
 
     SQLite itself waits only where waiting cannot deadlock; switching a file to its log is not such a place.
     """
+    deadline_s = clock.monotonic_s() + busy_s
     for pause_s in pauses(busy_s):
         try:
             return step()
         except sqlite3.Error as error:
-            if not is_contention(error):
+            if not is_contention(error) or clock.monotonic_s() >= deadline_s:
                 raise
         time.sleep(pause_s)
     return step()
@@ -139,7 +132,9 @@ def pauses(total_s: float) -> Iterator[float]:
         pause_s = min(0.1, pause_s * 1.5)
 
 
-def _connect(path: Path, query: str, busy_s: float, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
+def _connect(path: Path, query: str, busy_s: float, factory: type[HeldConnection] | None) -> sqlite3.Connection:
+    """Connect; with a ``factory`` the file is held until the connection is closed."""
+    held = hold(path) if factory else None
     try:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{query}",
@@ -147,12 +142,28 @@ def _connect(path: Path, query: str, busy_s: float, factory: type[sqlite3.Connec
             timeout=busy_s,
             isolation_level=None,  # we say BEGIN ourselves
             cached_statements=256,
-            factory=factory,
+            factory=factory or sqlite3.Connection,
         )
-    except sqlite3.Error as error:
-        raise explain(error, path) from error
+    except BaseException as error:
+        if held is not None:
+            let_go(held)
+        raise (explain(error, path) if isinstance(error, sqlite3.Error) else error) from error
+    if isinstance(connection, HeldConnection):
+        connection.held = held
     connection.row_factory = sqlite3.Row
     return connection
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        connection.close()
+        raise explain(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _enter_wal(connection: sqlite3.Connection, path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from canon_ops.durable.problems import NoDatabase, UnsafeFile, explain
 
-__all__ = ["check_file", "companions", "prepare"]
+__all__ = ["check_file", "companions", "prepare", "sync_names"]
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -50,6 +50,18 @@ def prepare(path: Path) -> None:
     except OSError as error:
         raise explain(error, path) from error
     check_file(path)
+
+
+def sync_names(path: Path) -> None:
+    """Make sure that the names of the database and its log outlive a power cut.
+
+    Raises:
+        DurableError: the disk refuses to say so.
+    """
+    try:
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise explain(error, path) from error
 
 
 def check_file(path: Path) -> None:

@@ -19,29 +19,56 @@ from tests.support.crashing import Call
 
 __all__ = ["Disk", "play"]
 
-SECTOR = 512
+SECTOR, PAGE = 512, 4096
 _PATH = re.compile(r"^\d+<([^>]*)>")
 _STRINGS = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 
+Change = tuple[int, bytes] | int  # a write at an offset, or a new length
+
+
 @dataclass(slots=True)
 class File:
-    """Bytes on the platter, and changes still in memory: (offset, data) or a new length."""
+    """Bytes on the platter, changes still in memory, and what a failed synchronisation has thrown away.
+
+    The last is Linux's way: a page that could not be written counts as clean afterwards, so the process sees it and no
+    later synchronisation writes it, unless the page is changed again.
+    """
 
     synced: bytes = b""
-    pending: list[tuple[int, bytes] | int] = field(default_factory=list)
+    pending: list[Change] = field(default_factory=list)
+    lost: list[tuple[int, bytes]] = field(default_factory=list)  # each within one page
+
+    def change(self, change: Change) -> None:
+        self.pending.append(change)
+        if isinstance(change, int) or not self.lost:
+            return
+        touched = _pages(*change)
+        now = self.now()
+        self.lost = [piece for piece in self.lost if piece[0] // PAGE not in touched]
+        self.pending += [(page * PAGE, now[page * PAGE : (page + 1) * PAGE]) for page in touched]
 
     def sync(self) -> None:
-        self.synced, self.pending = self._with(self.pending), []
+        self.synced, self.pending = applied(self.synced, self.pending), []
+
+    def fail_to_sync(self) -> None:
+        for change in self.pending:
+            if not isinstance(change, int):
+                offset, data = change
+                for page in _pages(offset, data):
+                    start, end = max(offset, page * PAGE), min(offset + len(data), (page + 1) * PAGE)
+                    self.lost.append((start, data[start - offset : end - offset]))
+        self.pending = [change for change in self.pending if isinstance(change, int)]
 
     def now(self) -> bytes:
-        return self._with(self.pending)
+        """What the process sees."""
+        return applied(self.synced, [*self.lost, *self.pending])
 
     def after_a_cut(self, chance: random.Random | None) -> bytes:
         """With None nothing unsynchronised survives."""
         if chance is None:
             return self.synced
-        kept: list[tuple[int, bytes] | int] = []
+        kept: list[Change] = []
         for change in self.pending:
             if isinstance(change, int):
                 kept += [change] if chance.random() < 0.5 else []
@@ -50,19 +77,25 @@ class File:
             for start in range(0, len(data), SECTOR):
                 if chance.random() < 0.5:
                     kept.append((offset + start, data[start : start + SECTOR]))
-        return self._with(kept)
+        return applied(self.synced, kept)
 
-    def _with(self, changes: Sequence[tuple[int, bytes] | int]) -> bytes:
-        content = bytearray(self.synced)
-        for change in changes:
-            if isinstance(change, int):
-                del content[change:]
-                content.extend(bytes(max(0, change - len(content))))
-            else:
-                offset, data = change
-                content.extend(bytes(max(0, offset - len(content))))
-                content[offset : offset + len(data)] = data
-        return bytes(content)
+
+def applied(before: bytes, changes: Sequence[Change]) -> bytes:
+    """The bytes after ``changes``; holes are zero."""
+    content = bytearray(before)
+    for change in changes:
+        if isinstance(change, int):
+            del content[change:]
+            content.extend(bytes(max(0, change - len(content))))
+        else:
+            offset, data = change
+            content.extend(bytes(max(0, offset - len(content))))
+            content[offset : offset + len(data)] = data
+    return bytes(content)
+
+
+def _pages(offset: int, data: bytes) -> range:
+    return range(offset // PAGE, (offset + len(data) - 1) // PAGE + 1)
 
 
 class Disk:
@@ -74,26 +107,30 @@ class Disk:
         self.names = dict(self.durable)
 
     def apply(self, call: Call) -> bool:
-        """Carry out one call; False when it concerns another place or failed."""
-        if call.result.startswith(("-", "?")):
+        """Carry out one call; False when it concerns another place or failed without a trace."""
+        is_sync = call.name in ("fsync", "fdatasync")
+        if call.result.startswith("?") or (call.result.startswith("-") and not is_sync):
             return False
         quoted = [_text(each) for each in _STRINGS.findall(call.arguments)]
         if call.name in ("openat", "unlink"):
             return self._name(call, Path(quoted[0]))
         found = _PATH.match(call.arguments)
         path = Path(_text(found[1])) if found else Path()
-        if path == self.folder and call.name in ("fsync", "fdatasync"):
-            self.durable = dict(self.names)
+        if path == self.folder and is_sync:
+            if not call.result.startswith("-"):
+                self.durable = dict(self.names)
             return True
         file = self.names.get(path.name) if path.parent == self.folder else None
         if file is None:
             return False
         if call.name == "pwrite64":
             *_, offset = call.arguments.rsplit(", ", 1)
-            file.pending.append((int(offset), _data(call.arguments)))
+            file.change((int(offset), _data(call.arguments)))
         elif call.name == "ftruncate":
-            file.pending.append(int(call.arguments.rsplit(", ", 1)[1]))
-        elif call.name in ("fsync", "fdatasync"):
+            file.change(int(call.arguments.rsplit(", ", 1)[1]))
+        elif is_sync and call.result.startswith("-"):
+            file.fail_to_sync()
+        elif is_sync:
             file.sync()
         else:
             return False
