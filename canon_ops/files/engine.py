@@ -2,7 +2,7 @@
 
 Nothing else imports it, and nothing trusts it: :mod:`canon_ops.files.yaml_proofs` checks every result. Addresses are
 positions, not names (the n-th entry of the m-th entry …), so that both sides mean the same place whatever a key looks
-like. Known faults of yaml-edit 0.2, and who avoids them, are in ``docs/decisions/yaml-edit.md``.
+like. Known faults of yaml-edit 0.2, and who avoids them, are in ``docs/decisions/0006-the-editing-engine.md``.
 """
 
 from __future__ import annotations

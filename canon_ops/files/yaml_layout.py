@@ -27,6 +27,7 @@ Span = tuple[int, int]
 MERGE_TAG = "tag:yaml.org,2002:merge"
 # What may stand between an entry's start and the alias that is its value.
 _TO_ALIAS = re.compile(r"(?:[\s:,?\-\[{]|(?<=\s)#[^\n]*)*(\*[^\s,\[\]{}]+)")
+_TO_DASH = re.compile(r"(?:[&!]\S+|\s|(?<=\s)#[^\n]*)*-")
 _HASH = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
 
 
@@ -35,8 +36,9 @@ class Layout:
     """The places of one text. Build it with :func:`lay_out`.
 
     Attributes:
-        entries: the start of each entry, in the order of the text.
+        entries: the start of each entry, in the order of the text: its key, its dash, in brackets its value.
         ends: the index behind a node's last character, by ``id(node)``; line ends and comments after it do not count.
+        dashes: the place of the dash of each item of a block list, by the id of the list and the position in it.
         aliases: the place of each alias, by the id of the collection it stands in and its position there.
         shared: ids of nodes that some alias repeats.
         opaque: spans in which a ``#`` is part of a value.
@@ -45,6 +47,7 @@ class Layout:
     document: YamlText
     entries: list[int] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
+    dashes: dict[tuple[int, int], int] = field(default_factory=dict)
     aliases: dict[tuple[int, int], Span] = field(default_factory=dict)
     shared: set[int] = field(default_factory=set)
     opaque: list[Span] = field(default_factory=list)
@@ -152,7 +155,11 @@ def _walk(node: yaml.Node, text: str, layout: Layout) -> int:
             end = _enter(node, 2 * position + 1, value, end, text, layout, entry=False)
     elif isinstance(node, yaml.SequenceNode):
         for position, item in enumerate(node.value):
-            end = _enter(node, 2 * position + 1, item, end, text, layout, entry=True)
+            if not node.flow_style and (dash := _TO_DASH.match(text, end)):
+                end = dash.end()
+                layout.entries.append(end - 1)
+                layout.dashes[id(node), position] = end - 1
+            end = _enter(node, 2 * position + 1, item, end, text, layout, entry=bool(node.flow_style))
     if isinstance(node, yaml.CollectionNode) and (node.flow_style or not node.value):
         end = int(node.end_mark.index)
     layout.ends[id(node)] = end

@@ -8,10 +8,9 @@ import yaml
 
 from canon_ops.files.yaml_layout import Layout, Step
 
-__all__ = ["comment_block", "dash_of", "end_of", "entry_of", "line_end", "line_start", "slot_of", "stop_of"]
+__all__ = ["comment_block", "end_of", "entry_of", "line_end", "line_start", "slot_of", "stop_of"]
 
 Span = tuple[int, int]
-_DASH_AND_COMMENT = re.compile(r"([^#\n]*-)\s+#")
 _COLON = re.compile(r"(?:\s|(?<=\s)#[^\n]*)*:")
 
 
@@ -33,33 +32,18 @@ def slot_of(layout: Layout, step: Step) -> Span:
         colon = _COLON.match(layout.text, key_end)  # a key alone in brackets has none
         start = colon.end() if colon else key_end
         return start, max(start, end_of(layout, step))
-    start = int(entry.start_mark.index)
-    return (start if step.parent.flow_style else dash_of(layout, step) + 1), layout.ends[id(entry)]
-
-
-def dash_of(layout: Layout, step: Step) -> int:
-    """The place of the ``-`` of a block list's item."""
-    text, end = layout.text, int(step.parent.value[step.position].start_mark.index)
-    while end > 0:
-        end = len(text[:end].rstrip())
-        if text[end - 1 : end] == "-":
-            return end - 1
-        line = line_start(text, end)  # a comment between the dash and the item
-        match = _DASH_AND_COMMENT.match(text, line, end)
-        if match:
-            return match.end(1) - 1
-        end = line
-    raise ValueError("an item of a block list has a dash")
+    dash = layout.dashes.get((id(step.parent), step.position))
+    return (int(entry.start_mark.index) if dash is None else dash + 1), layout.ends[id(entry)]
 
 
 def entry_of(layout: Layout, step: Step) -> int:
     """The first character of an entry: its key (or the ``?`` before it), its dash, its value in brackets."""
     entry = step.parent.value[step.position]
     if not isinstance(entry, tuple):
+        if (dash := layout.dashes.get((id(step.parent), step.position))) is not None:
+            return dash
         alias = layout.aliases.get((id(step.parent), 2 * step.position + 1))
-        if step.parent.flow_style:
-            return alias[0] if alias else int(entry.start_mark.index)
-        return layout.text.rfind("-", 0, alias[0]) if alias else dash_of(layout, step)
+        return alias[0] if alias else int(entry.start_mark.index)
     start = int(entry[0].start_mark.index)
     before = layout.text[line_start(layout.text, start) : start].rstrip()
     return layout.text.rfind("?", 0, start) if before.endswith("?") else start

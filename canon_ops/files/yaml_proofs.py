@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -70,7 +70,7 @@ def prove(old: Layout, new: Layout, *, span: Span, gone: Span, change: Change) -
     """
     _prove_bytes(old.text, new.text, span)
     _prove_values(old.document, new.document, change)
-    _prove_comments(old, new, span, gone, change)
+    _prove_comments(old, new, span, gone)
 
 
 def prove_rewrite(old: Layout, new: Layout, *, gone: Span, change: Change) -> None:
@@ -181,7 +181,7 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
 # -- comments -------------------------------------------------------------------------------------------------------
 
 
-def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span, change: Change) -> None:
+def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span) -> None:
     start, end = span
     before, after = old.comments, new.comments
     head = [comment for comment in before if comment.start < start]
@@ -190,7 +190,7 @@ def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span, change: Ch
     if len(after) < len(head) + len(tail):
         raise _lost(old, next((c for c, d in zip(before, after, strict=False) if c.text != d.text), before[-1]))
     middle = after[len(head) : len(after) - len(tail)]
-    owners = _Owners.of(old, new, span, isinstance(change, Added))
+    owners = _Owners.of(old, new, span)
     for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
         if comment.text != found.text or not owners.still(comment, found):
             raise _lost(old, comment)
@@ -217,9 +217,8 @@ class _Owners:
     near: Span
 
     @classmethod
-    def of(cls, old: Layout, new: Layout, span: Span, behind: bool) -> _Owners:
-        """``behind``: the change is an entry behind the others; one that starts where it does (a null) is before it."""
-        first = bisect_right(old.entries, span[0]) if behind else bisect_left(old.entries, span[0])
+    def of(cls, old: Layout, new: Layout, span: Span) -> _Owners:
+        first = bisect_left(old.entries, span[0])
         last = max(first, bisect_left(old.entries, span[1]))
         shift = len(new.entries) - len(old.entries)
         moved = len(new.text) - len(old.text)
