@@ -50,7 +50,8 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         holds=(
             "name", "label", "adapter_factory", "check_fn", "validate_config", "is_connected", "required_env",
             "install_hint", "setup_fn", "env_enablement_fn", "cron_deliver_env_var", "standalone_sender_fn",
-            "allowed_users_env", "allow_all_env", "max_message_length", "pii_safe", "allow_update_command", "platform_hint",
+            "allowed_users_env", "allow_all_env", "max_message_length", "pii_safe", "allow_update_command",
+            "platform_hint",
         ),
         without="the argument is left out",
     ),
