@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from canon_ops.durable.batch import Done, Failed, Outcome, Reading, Work, Writing, run_batch
-from canon_ops.durable.holds import bare
 from canon_ops.durable.opening import WRITER_BUSY_S, is_resting, open_for_reading, open_for_writing
 from canon_ops.durable.problems import DurableError, explain
 from canon_ops.durable.schema import Schema
@@ -78,16 +77,15 @@ def _read(path: Path, schema: Schema, reading: Reading) -> Outcome:
 
 def _read_at_rest(path: Path, schema: Schema, reading: Reading) -> Outcome | None:
     """Read the file as it lies; None when it does not rest, or did not until the end."""
-    with bare(path) as is_free:
-        before = _look(path)
-        if not is_free or before is None:
-            return None
-        outcome: Outcome
-        try:
-            outcome = _run(open_for_reading(path, schema, busy_s=READER_BUSY_S, resting=True), reading, path)
-        except DurableError as error:
-            outcome = Failed(error)
-        return outcome if _look(path) == before else None
+    before = _look(path)
+    if before is None:
+        return None
+    outcome: Outcome
+    try:
+        outcome = _run(open_for_reading(path, schema, busy_s=READER_BUSY_S, resting=True), reading, path)
+    except DurableError as error:
+        outcome = Failed(error)
+    return outcome if _look(path) == before else None
 
 
 def _run(connection: sqlite3.Connection, work: Work, path: Path) -> Outcome:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from canon_ops.durable.holds import HeldConnection, hold, let_go
 from canon_ops.durable.notices import Notice, notices_for
 from canon_ops.durable.place import check_file, companions, prepare, sync_names
 from canon_ops.durable.problems import Damaged, NoSharedMemory, explain, is_contention
@@ -24,7 +23,7 @@ from canon_ops.durable.schema import Schema, check_current, migrate
 from canon_ops.durable.statements import Snapshot
 from canon_ops.runtime.clock import Clock, SystemClock
 
-__all__ = ["WRITER_BUSY_S", "Opened", "open_for_reading", "open_for_writing"]
+__all__ = ["WRITER_BUSY_S", "Opened", "is_resting", "open_for_reading", "open_for_writing", "waiting_for_others"]
 
 T = TypeVar("T")
 
@@ -56,7 +55,7 @@ def open_for_writing(
     *,
     busy_s: float = WRITER_BUSY_S,
     clock: Clock | None = None,
-    factory: type[HeldConnection] = HeldConnection,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
 ) -> Opened:
     """Open ``path``, creating and migrating it as needed. The connection belongs to the calling thread.
 
@@ -87,14 +86,13 @@ def open_for_reading(path: Path, schema: Schema, *, busy_s: float, resting: bool
     """Open ``path`` so that nothing is written: no file is made, none migrated, no log moved into the database.
 
     Args:
-        resting: no process has the file open: read it without locks and without its log. The caller asked
-            :func:`is_resting` and keeps this process off the file (:func:`canon_ops.durable.holds.bare`).
+        resting: no process has the file open: read it without locks and without its log. See :func:`is_resting`.
 
     Raises:
         DurableError: among them NoDatabase and OlderSchema.
     """
     check_file(path)
-    connection = _connect(path, "mode=ro&immutable=1" if resting else "mode=ro", busy_s, None)
+    connection = _connect(path, "mode=ro&immutable=1" if resting else "mode=ro", busy_s)
     with _closed_on_error(connection, path):
         connection.execute("PRAGMA query_only = ON")
         check_current(Snapshot(connection), schema, path)
@@ -132,9 +130,9 @@ def pauses(total_s: float) -> Iterator[float]:
         pause_s = min(0.1, pause_s * 1.5)
 
 
-def _connect(path: Path, query: str, busy_s: float, factory: type[HeldConnection] | None) -> sqlite3.Connection:
-    """Connect; with a ``factory`` the file is held until the connection is closed."""
-    held = hold(path) if factory else None
+def _connect(
+    path: Path, query: str, busy_s: float, factory: type[sqlite3.Connection] = sqlite3.Connection
+) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{query}",
@@ -142,14 +140,10 @@ def _connect(path: Path, query: str, busy_s: float, factory: type[HeldConnection
             timeout=busy_s,
             isolation_level=None,  # we say BEGIN ourselves
             cached_statements=256,
-            factory=factory or sqlite3.Connection,
+            factory=factory,
         )
-    except BaseException as error:
-        if held is not None:
-            let_go(held)
-        raise (explain(error, path) if isinstance(error, sqlite3.Error) else error) from error
-    if isinstance(connection, HeldConnection):
-        connection.held = held
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
     connection.row_factory = sqlite3.Row
     return connection
 

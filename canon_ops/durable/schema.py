@@ -55,6 +55,10 @@ class Schema:
     migrations: tuple[Migration, ...]
     adopts: Callable[[Snapshot], int] | None = None
 
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"two migrations of {self.name} have one name: the record could not tell them apart")
+
     @property
     def names(self) -> tuple[str, ...]:
         """The migrations' names, in order: those of their functions."""

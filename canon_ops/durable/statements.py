@@ -66,7 +66,10 @@ class Snapshot:
         reason = refusal(sql)
         if reason:
             raise StatementRefused(reason)
-        return self._connection.execute(sql, parameters)
+        try:
+            return self._connection.execute(sql, parameters)
+        except sqlite3.Warning as error:  # Python 3.11's word for two statements in one text; no sqlite3.Error
+            raise StatementRefused(str(error)) from error
 
 
 class Transaction(Snapshot):

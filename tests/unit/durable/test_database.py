@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from canon_ops.durable import Database, Transaction
-from canon_ops.durable.holds import HeldConnection
 from canon_ops.durable.opening import Opened, open_for_writing
 from canon_ops.durable.problems import Busy, Closed, NotWritable, StatementRefused
 from tests.support import letters
@@ -37,7 +36,7 @@ def no_thread_is_left() -> Iterator[None]:
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("durable")] == []
 
 
-class Commits(HeldConnection):
+class Commits(sqlite3.Connection):
     """A connection that counts its commits and can be held up: every COMMIT waits for ``free``."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -344,17 +343,17 @@ class HeldUp:
 
     def before(self) -> Opened:
         self.wait()
-        return self.open(HeldConnection)
+        return self.open(sqlite3.Connection)
 
     def after(self) -> Opened:
-        opened = self.open(HeldConnection)
+        opened = self.open(sqlite3.Connection)
         self.wait()
         return opened
 
     def slow_close(self, *, closed_first: bool) -> Opened:
         held_up = self
 
-        class Slow(HeldConnection):
+        class Slow(sqlite3.Connection):
             def close(self) -> None:
                 if closed_first:
                     super().close()
@@ -363,7 +362,7 @@ class HeldUp:
 
         return self.open(Slow)
 
-    def open(self, factory: type[HeldConnection]) -> Opened:
+    def open(self, factory: type[sqlite3.Connection]) -> Opened:
         opened = open_for_writing(self.path, letters.SCHEMA, factory=factory)
         self.connections.append(opened.connection)
         return opened
@@ -510,7 +509,7 @@ async def test_the_connection_that_cannot_go_on_fails_everybody(path: Path) -> N
 
     works = True
 
-    class Hopeless(HeldConnection):
+    class Hopeless(sqlite3.Connection):
         def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
             if sql in ("COMMIT", "ROLLBACK") and not works:
                 raise sqlite3.OperationalError("nothing works")
@@ -542,7 +541,7 @@ async def test_another_event_loop_is_refused(database: Database) -> None:
 async def test_a_connection_that_does_not_close_does_not_hold_up_the_end(path: Path) -> None:
     """Whatever SQLite says at the very end, the thread ends and the caller returns."""
 
-    class Stubborn(HeldConnection):
+    class Stubborn(sqlite3.Connection):
         def close(self) -> None:
             super().close()
             raise sqlite3.OperationalError("not now")

@@ -153,6 +153,33 @@ def test_a_gateway_that_came_and_went_during_a_reading_is_noticed(resting: Path)
     assert len(calls) == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/locks")
+def test_a_readers_end_leaves_the_locks_of_its_process_alone(resting: Path) -> None:
+    """BR-53: file locks belong to the process, and closing a file may drop them; SQLite sees to it that it does not."""
+    with ExitStack() as gateways:
+        locks: list[list[str]] = []
+
+        def look(snapshot: Snapshot) -> set[tuple[str, int]]:
+            if not locks:  # the file rests until now: this reading has no locks of its own
+                connection = gateways.enter_context(a_gateway(resting))
+                connection.execute("SELECT count(*) FROM letters").fetchone()
+                locks.append(locks_on(resting))
+            return letters.posted(snapshot)
+
+        read_once(resting, letters.SCHEMA, look)
+
+        assert locks[0]
+        assert locks_on(resting) == locks[0]
+
+
+def locks_on(path: Path) -> list[str]:
+    """This process's locks on a file."""
+    found = path.stat()
+    inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return [" ".join(line[3:]) for line in lines if line[5] == inode and line[4] == str(os.getpid())]
+
+
 @pytest.mark.parametrize("live", [False, True], ids=["resting", "beside a gateway"])
 def test_a_reader_cannot_write(resting: Path, live: bool) -> None:
     """A store's function of the wrong kind is refused, not carried out."""

@@ -252,3 +252,9 @@ def test_a_step_can_ask_for_an_sqlite(path: Path, version: Any, refused: bool) -
     with pytest.raises(SqliteTooOld, match=r"raw_cursor needs SQLite 3\.35\.5"):
         write_once(path, newer, lambda transaction: None)
     assert dump_schema(path) == before
+
+
+def test_two_migrations_of_one_name_are_refused() -> None:
+    """The record is by number and name."""
+    with pytest.raises(ValueError, match="one name"):
+        Schema("a post office", (letters.create_letters, letters.create_letters))

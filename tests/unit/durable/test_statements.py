@@ -76,3 +76,11 @@ def test_statements_beyond_the_own_transaction_are_refused(transaction: Transact
 def test_others_are_not(sql: str) -> None:
     """The word has to be the first."""
     assert refusal(sql) is None
+
+
+def test_two_statements_in_one_text_are_refused(transaction: Transaction) -> None:
+    """Python's own warning about it is an error of ours on every version."""
+    with pytest.raises((StatementRefused, sqlite3.ProgrammingError)):
+        transaction.run("DELETE FROM t; DELETE FROM t")
+
+    assert transaction.value("SELECT count(*) FROM t") == 3
