@@ -103,8 +103,9 @@ class Engine:
     def _on_loop(self, action: Callable[[], None]) -> None:
         if threading.get_ident() == self._loop_thread:
             action()
-        elif self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(action)
+        elif self._loop is not None:
+            with suppress(RuntimeError):  # the loop has closed: nobody is left to be woken
+                self._loop.call_soon_threadsafe(action)
 
     def _wake(self, agents: set[str]) -> None:
         for stream in self.streams:

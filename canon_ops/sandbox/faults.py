@@ -113,6 +113,11 @@ class FaultBook:
         self.armed: list[Armed] = []
         self._spoiled: Counter[tuple[Point, str]] = Counter()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no fault is on duty."""
+        return all(fault.disarmed for fault in self.armed)
+
     def arm(self, name: str, **settings: Any) -> Armed:
         """Put a fault on duty.
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from canon_ops.errors import OutsideError
 from canon_ops.sandbox.app import CanonApp
+from canon_ops.sandbox.audit import Breach, breaches
 from canon_ops.sandbox.conditions import condition_for
 from canon_ops.sandbox.engine import Engine, SandboxClock
 from canon_ops.sandbox.faults import Armed, FaultBook, parse_fault
@@ -136,6 +137,10 @@ class CanonSandbox:
 
     def journal(self, *, after: int = 0) -> list[Json]:
         return self.human.journal(after=after)
+
+    def breaches(self) -> list[Breach]:
+        """What the clients did that a well-behaved one never does; empty after a clean run."""
+        return self.engine.read(lambda world: breaches(world, list(self.engine.journal)))
 
     def wait(self, what: str | Callable[[World], Any], *, timeout_s: float = 30, **match: Any) -> Any:
         """Block until something has happened, and give the evidence.

@@ -188,7 +188,7 @@ class _Connection:
             await self._write(HEARTBEAT)
 
     async def _write_events(self, events: list[Event]) -> None:
-        if not self._engine.faults.armed and self._held is None:
+        if self._engine.faults.is_quiet and self._held is None:
             await self._write("".join(event.frame() for event in events).encode())
             self._stream.position = events[-1].position
             return

@@ -133,9 +133,9 @@ def test_a_recorded_message_wakes_nobody_and_is_remembered(scene: Scene) -> None
     scene.box.human.say(scene.room, "the ledger is blue", verdict="record_only")
     scene.ask("what did I say? [say noted]")
 
-    requests = scene.model.requests[before:]
-    assert len(requests) == 1
-    assert "the ledger is blue" in str(requests[0].body["messages"])
+    turns = [request for request in scene.model.requests[before:] if "[say noted]" in request.user_text]
+    assert len(turns) == 1
+    assert "the ledger is blue" in str(turns[0].body["messages"])
 
 
 def test_a_signal_is_consumed_and_stops_the_turn(scene: Scene) -> None:
@@ -149,3 +149,8 @@ def test_a_signal_is_consumed_and_stops_the_turn(scene: Scene) -> None:
     assert scene.box.human.turns(scene.room)[-1]["state"] == "interrupted"
     assert scene.box.engine.read(lambda world: world.signals) == {}
     assert message_id
+
+
+def test_nothing_was_done_that_a_good_client_does_not(scene: Scene) -> None:
+    """The rules of the audit hold over the whole run, through all the trouble."""
+    assert scene.box.breaches() == []

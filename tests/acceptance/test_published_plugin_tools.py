@@ -47,14 +47,6 @@ def call_of(tool: str, **arguments: Any) -> str:
     return f"[tool {tool} {json.dumps(arguments)}] [say done]"
 
 
-def tool_result(scene: Scene) -> dict[str, Any]:
-    """What the newest tool call gave the model."""
-    results = [item["content"] for item in scene.model.requests[-1].body["messages"] if item["role"] == "tool"]
-    result = json.loads(results[-1])
-    assert isinstance(result, dict)
-    return result
-
-
 def requests(scene: Scene, path: str, after: int) -> list[dict[str, Any]]:
     return [row for row in scene.box.journal(after=after) if row["path"] == path]
 
@@ -114,7 +106,7 @@ def test_a_clamped_expiry_is_adopted(scene: Scene) -> None:
     scene.ask(call_of(CONTROL, action="request_approval", question="Short?"))
 
     [asked] = scene.box.human.interactions(state="pending")
-    assert tool_result(scene)["expiresAt"] == asked["expires_at_ms"]
+    assert scene.tool_result()["expiresAt"] == asked["expires_at_ms"]
     assert (fault.fired, asked["expires_at_ms"] < scene.box.clock.now_ms() + 31 * 60_000) == (1, True)
     scene.box.human.answer(asked["id"], decision="deny", receipt="never")
 
@@ -128,7 +120,7 @@ def test_a_card_is_filled_in(scene: Scene) -> None:
 
     scene.box.wait("answer", to=message_id, timeout_s=60)
     scene.settle()
-    result = tool_result(scene)
+    result = scene.tool_result()
     assert (result["status"], result["actionId"], result["values"]) == ("submitted", "file", {"note": "now"})
     assert result["respondedBy"] == "user_owner"
 
@@ -139,7 +131,7 @@ def test_a_card_is_shown(scene: Scene) -> None:
 
     scene.ask(call_of(CONTROL, action="send_card", card={**CARD, "blocks": CARD["blocks"][:1]}))
 
-    assert tool_result(scene)["status"] == "displayed"
+    assert scene.tool_result()["status"] == "displayed"
     assert requests(scene, "/runtime-interaction/consume", mark) == []
 
 
@@ -156,7 +148,7 @@ def test_a_question_is_answered(scene: Scene, refused: bool) -> None:
 
     scene.box.wait("answer", to=message_id, timeout_s=60)
     scene.settle()
-    result = tool_result(scene)
+    result = scene.tool_result()
     assert (result["status"], result.get("value")) == (("cancelled", None) if refused else ("submitted", "2026"))
 
 
@@ -171,7 +163,7 @@ def test_the_hosts_own_question_goes_the_same_way(scene: Scene) -> None:
 
     scene.box.wait("answer", to=message_id, timeout_s=60)
     scene.settle()
-    assert tool_result(scene)["user_response"] == "2026"
+    assert scene.tool_result()["user_response"] == "2026"
     assert asked["request"]["native"]["method"] == "clarify"
     assert fault.fired == 1
 
@@ -183,12 +175,12 @@ def test_the_agent_finds_others(scene: Scene) -> None:
     say = call_of("canon_communicate", action="discover_agents", query="sand", limit=5)
 
     scene.ask(say)
-    found = tool_result(scene)
+    found = scene.tool_result()
     fault = scene.box.fault("discover-no-owner")
     scene.ask(say)
 
     assert (found["status"], [entry["displayName"] for entry in found["agents"]]) == ("discovered", ["Sandbox Hermes"])
-    assert (fault.fired, tool_result(scene)["success"]) == (1, False)
+    assert (fault.fired, scene.tool_result()["success"]) == (1, False)
 
 
 def test_silence_is_silent(scene: Scene) -> None:
@@ -246,7 +238,7 @@ def test_the_agent_communicates(scene: Scene, arguments: dict[str, Any], status:
 
     scene.ask(call_of("canon_communicate", **resolved))
 
-    result = tool_result(scene)
+    result = scene.tool_result()
     assert (result["success"], result["status"]) == (True, status)
 
 
@@ -269,7 +261,7 @@ def test_a_bad_verb_answer_is_never_a_success(scene: Scene, fault: str, outcome:
 
     scene.ask(call_of("canon_communicate", action="message_existing", conversationId=scene.team, text="x"))
 
-    result = tool_result(scene)
+    result = scene.tool_result()
     scene.box.human.calm()
     assert armed.fired == 1
     assert {key: result.get(key) for key in outcome} == outcome
@@ -281,9 +273,9 @@ def test_a_recipient_that_wants_to_be_asked(scene: Scene) -> None:
     say = call_of("canon_communicate", action="start_direct", principalId="user_dana", text="hello")
 
     scene.ask(say)
-    first = tool_result(scene)
+    first = scene.tool_result()
     scene.ask(say)
-    second = tool_result(scene)
+    second = scene.tool_result()
 
     scene.box.human.set_recipient_policy("user_dana", inbound="open")
     assert (first["status"], second["status"]) == ("requested", "pending")
@@ -306,7 +298,8 @@ def test_files_come_in(scene: Scene) -> None:
     assert {row["path"].rpartition("/")[2] for row in fetched} == {"a.txt", "b.png"}
     assert not any("authorization" in row["headers"] for row in fetched)
     assert {kept.read_bytes() for kept in kept_files(scene, "a.txt")} == {b"the ledger"}
-    assert all(name in scene.model.requests[-1].user_text for name in ("a.txt", "img_"))
+    text = scene.request_about("[say seen]").user_text
+    assert all(name in text for name in ("a.txt", "img_"))
 
 
 def test_a_lost_file_does_not_cost_the_other(scene: Scene) -> None:
@@ -320,7 +313,7 @@ def test_a_lost_file_does_not_cost_the_other(scene: Scene) -> None:
     scene.ask("[say one left] two files", attachments=files)
 
     scene.box.human.calm()
-    text = scene.model.requests[-1].user_text
+    text = scene.request_about("[say one left]").user_text
     assert fault.fired >= 1
     assert ("here.txt" in text, "gone.txt" in text) == (True, False)
     assert [kept.read_bytes() for kept in kept_files(scene, "here.txt")] == [b"here"]
@@ -342,6 +335,6 @@ def test_a_file_goes_out(scene: Scene) -> None:
     assert [body["text"] for body in sent if body["text"]] == ["Here it is."]
 
 
-def test_nothing_was_asked_that_is_not_served(scene: Scene) -> None:
-    """Everything this client called exists here: the sandbox lacks no endpoint of it."""
-    assert [row for row in scene.box.journal() if row["unexpected"]] == []
+def test_nothing_was_done_that_a_good_client_does_not(scene: Scene) -> None:
+    """The rules of the audit hold over the whole run: they are neither stricter than these clients nor blind."""
+    assert scene.box.breaches() == []

@@ -6,6 +6,7 @@ The published package is a black box: it is installed and started, its source is
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 
 from canon_ops.files.lock import FileLock
 from canon_ops.hermes.gateway import GatewayProcess
-from canon_ops.sandbox.model.server import ModelSandbox
+from canon_ops.sandbox.model.server import ModelRequest, ModelSandbox
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_gateways import CanonHome, furnish_canon_home, register_profile, start_canon_gateway
 from tests.support.sandboxes import canon_box, model_box
@@ -123,6 +124,17 @@ class Scene:
         self.settle()
         answers: list[dict[str, Any]] = self.box.wait("answer", to=message_id)
         return answers
+
+    def request_about(self, text: str) -> ModelRequest:
+        """The newest model request that the user's ``text`` caused; side requests of the host are left out."""
+        return next(request for request in reversed(self.model.requests) if text in request.user_text)
+
+    def tool_result(self) -> dict[str, Any]:
+        """What the newest tool call gave the model."""
+        results = (request.body["messages"][-1] for request in reversed(self.model.requests))
+        result = json.loads(next(item["content"] for item in results if item["role"] == "tool"))
+        assert isinstance(result, dict)
+        return result
 
     def settle(self, room: str | None = None) -> None:
         """Wait until the agent has nothing open in a room."""
