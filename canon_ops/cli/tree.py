@@ -54,6 +54,19 @@ ROOT = Entry(
             ),
         ),
         Entry(
+            "host",
+            "Look at the Hermes host, and at what the platforms rely on in it.",
+            section="Look",
+            children=(
+                Entry(
+                    "show",
+                    "Show the Hermes that commands act on, and what a platform misses in it.",
+                    "host:show_command",
+                ),
+                Entry("list", "List every Hermes that can be found here, and the audited ones.", "host:list_command"),
+            ),
+        ),
+        Entry(
             "config",
             "Read and edit the Hermes configuration, keeping every other byte.",
             section="Change",

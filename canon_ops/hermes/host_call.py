@@ -210,8 +210,10 @@ def describe_symbols(
     wanted = tuple(paths)
     with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
         answer = _ask(python, {"describe": wanted}, {**environ, "HERMES_HOME": scratch}, timeout_s)
-    rows: dict[str, Any] = answer.get("described", {})
-    return {path: _described(path, rows[path]) for path in wanted if path in rows}
+    try:
+        return {path: _described(path, answer["described"][path]) for path in wanted}
+    except (KeyError, TypeError) as exc:
+        raise HostUnusable(f"{python} answered without the description that was asked for ({exc}).") from exc
 
 
 def discover_plugins(

@@ -227,8 +227,13 @@ def parameters(found: Any, bound: bool) -> list[dict[str, Any]] | None:
         return None
     return [
         {"name": one.name, "kind": one.kind.name, "optional": one.default is not inspect.Parameter.empty}
-        for one in listed[1 if bound else 0 :]
+        for one in listed[1 if bound and listed and not one_of_many(listed[0]) else 0 :]
     ]
+
+
+def one_of_many(parameter: inspect.Parameter) -> bool:
+    """It takes any number of arguments, ``self`` among them."""
+    return parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def entries(found: Any) -> list[str] | None:

@@ -36,6 +36,10 @@ def left_behind(environ: dict[str, str]) -> list[str]:
     return [path.name for path in Path(environ["TMPDIR"]).iterdir() if path.name.startswith("canon-ops-demo-")]
 
 
+def read_if_there(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -76,12 +80,9 @@ def test_ctrl_c_leaves_nothing_running_and_nothing_behind(environ: dict[str, str
     gateways: list[int] = []
 
     def gateway_runs() -> bool:
-        found = [
-            path
-            for name in left_behind(environ)
-            for path in (Path(environ["TMPDIR"]) / name).rglob("gateway_state.json")
-        ]
-        gateways.extend(json.loads(path.read_text())["pid"] for path in found if path.read_text().strip())
+        homes = [Path(environ["TMPDIR"]) / name / "hermes" for name in left_behind(environ)]
+        written = [text for home in homes if (text := read_if_there(home / "gateway_state.json"))]
+        gateways.extend(json.loads(text)["pid"] for text in written)
         return bool(gateways) or child.poll() is not None
 
     wait_until(gateway_runs, timeout_s=90)

@@ -13,10 +13,11 @@ from pathlib import Path
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.run import Diagnosis, diagnose
+from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.homes import resolve_home
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_files import profile_entry
-from tests.support.fake_host import clean_environ, make_environment, put_distribution, put_hermes
+from tests.support.fake_host import clean_environ, make_environment, put_contract, put_distribution, put_hermes
 
 __all__ = ["CONFIG", "Clinic", "open_clinic"]
 
@@ -84,6 +85,7 @@ def open_clinic(user: Path, box: CanonSandbox, *, version: str = "0.19.0") -> Cl
     """Everything in order: no finding."""
     python = make_environment(user / "env")
     put_hermes(python, version)
+    put_contract(python, CANON_NEEDS)
     put_distribution(
         python,
         "canon-ops",

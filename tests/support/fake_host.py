@@ -8,10 +8,13 @@ import shutil
 import sys
 import tempfile
 import venv
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["make_environment", "put_distribution", "put_hermes", "put_loader", "site_of"]
+from canon_ops.hermes.contract import Need, Use
+
+__all__ = ["make_environment", "put_contract", "put_distribution", "put_hermes", "put_loader", "site_of"]
 
 
 @cache
@@ -55,6 +58,35 @@ def put_loader(python: Path, rows: list[dict[str, object]]) -> None:
         "def get_plugin_manager(): return Manager()\n"
         "def discover_plugins(): pass\n"
     )
+
+
+def put_contract(python: Path, needs: Iterable[Need]) -> None:
+    """Give the fake Hermes every symbol of ``needs``, each as small as it can be; it keeps the contract."""
+    modules: dict[str, dict[str, list[Need]]] = {}
+    for need in needs:
+        module, _, name = need.path.partition(":")
+        modules.setdefault(module, {}).setdefault(name.partition(".")[0], []).append(need)
+    for module, symbols in modules.items():
+        file = site_of(python).joinpath(*module.split(".")).with_suffix(".py")
+        if site_of(python).joinpath(module, "__init__.py").exists():
+            continue  # hermes_cli itself: there already, with its version
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.joinpath("__init__.py").touch()
+        file.write_text("".join(_symbol(name, rows) for name, rows in symbols.items()))
+
+
+def _symbol(name: str, needs: list[Need]) -> str:
+    members = [need for need in needs if "." in need.path.partition(":")[2]]
+    if members:
+        body = "".join(f"    {_member(need.path.rpartition('.')[2], need)}\n" for need in members)
+        return f"class {name}:\n    def __init__(self, *args, **more): ...\n{body}"
+    return f"{_member(name, needs[0])}\n"
+
+
+def _member(name: str, need: Need) -> str:
+    if need.use in (Use.CALL, Use.OVERRIDE):
+        return f"{'async ' if need.is_async else ''}def {name}(*args, **more): ..."
+    return f"{name} = {set(need.holds) or None!r}"
 
 
 def put_distribution(

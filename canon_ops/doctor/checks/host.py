@@ -5,7 +5,10 @@ from __future__ import annotations
 from canon_ops.doctor.check import Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
-from canon_ops.hermes.audited import Audited, Refused, audit
+from canon_ops.hermes.audited import Audited, Refused, audit, requirement_of
+from canon_ops.hermes.contract import Effect, worst
+from canon_ops.hermes.contract_check import NEEDS, contract_differences
+from canon_ops.hermes.discovery import HostInstallation
 
 __all__ = ["CHECKS"]
 
@@ -51,8 +54,42 @@ def _python(examination: Examination) -> Finding:
     return Finding(Status.SKIPPED, "Not asked: host.version tells why.", data={"needs": "host.version"})
 
 
+def _contract(examination: Examination) -> Finding:
+    """An audited version may have been changed by hand, and one that is not audited may lack what we need."""
+    host, platform = examination.host(), examination.platform
+    environ = examination.home.environ(examination.environ)
+    differences = contract_differences(host.python, environ=environ, platform=platform.name)
+    count, gravest = len(NEEDS[platform.name]), worst(differences)
+    data = {
+        "relied_on": count,
+        "differences": [{"path": one.path, "what": one.what, "effect": one.effect.value} for one in differences],
+    }
+    grave = [one for one in differences if one.effect is gravest]
+    if gravest in (None, Effect.DEGRADES):
+        stood_in = f", {len(grave)} of them with a stand-in of ours" if grave else ""
+        return Finding(Status.OK, f"All {count} things that {platform.label} relies on are there{stood_in}.", data=data)
+    status = Status.ERROR if gravest is Effect.BREAKS else Status.WARNING
+    more = f" And {len(grave) - 1} more." if len(grave) > 1 else ""
+    return Finding(status, f"{grave[0].sentence}{more}", _reinstall(host), data=data)
+
+
+def _reinstall(host: HostInstallation) -> Fix:
+    """An audited version that is not as it was released has been changed; any other is to be replaced anyway."""
+    verdict = audit(host.version, host.facts.python, host.facts.platform)
+    if isinstance(verdict, Refused):
+        return Fix(verdict.fix)
+    return Fix(f"{host.python} -m pip install --force-reinstall --no-deps {requirement_of(verdict.host.hermes)}")
+
+
 CHECKS = (
     Check("host.found", "Hermes host", "Is there a Hermes, and which interpreter runs it?", _found),
     Check("host.version", "Hermes version", "Is this Hermes a version that was audited?", _version),
     Check("host.python", "Host's Python", "Is this Hermes audited on the Python that runs it?", _python),
+    Check(
+        "host.contract",
+        "What is used of Hermes",
+        "Has this Hermes everything that the platform relies on?",
+        _contract,
+        limit_s=60.0,
+    ),
 )

@@ -25,7 +25,15 @@ from tests.support.sandboxes import canon_box
 Statuses = dict[str, str]
 
 NO_HOST = dict.fromkeys(
-    ["host.version", "host.python", "plugin.installed", "plugin.owner", "plugin.entry_point", "plugin.import"],
+    [
+        "host.version",
+        "host.python",
+        "host.contract",
+        "plugin.installed",
+        "plugin.owner",
+        "plugin.entry_point",
+        "plugin.import",
+    ],
     "skipped",
 )
 NO_NETWORK = dict.fromkeys(["creds.accepted", "net.api", "net.stream", "net.environment"], "skipped")
@@ -104,6 +112,25 @@ def other_python(clinic: Clinic) -> None:
              "owners": {"canon_hermes_plugin": [{"name": "canon-ops", "version": "1", "editable": False}]}}}
     )  # fmt: skip
     clinic.python = script(clinic.user / "python3.14", f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{said}\nEND\n")
+
+
+def symbol_removed(clinic: Clinic) -> None:
+    edit_host(clinic, "gateway/session.py", "def build_session_key(", "def build_key(")
+
+
+def symbol_with_a_new_argument(clinic: Clinic) -> None:
+    edit_host(clinic, "gateway/platforms/base.py", "def send(*args", "def send(self, chat_id, content, tone, *args")
+
+
+def helper_without_which_ours_stands_in(clinic: Clinic) -> None:
+    edit_host(clinic, "gateway/session.py", "def neutralize_untrusted_inline_text(", "def neutralize(")
+
+
+def edit_host(clinic: Clinic, file: str, before: str, after: str) -> None:
+    path = site_of(clinic.python) / file
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
 
 
 def not_installed(clinic: Clinic) -> None:
@@ -293,7 +320,10 @@ SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
     (no_interpreter, {"host.found": "error", **NO_HOST}),
     (no_hermes, {"host.found": "error", **NO_HOST}),
     (other_version, {"host.version": "error", "host.python": "skipped"}),
-    (other_python, {"host.python": "error"}),
+    (other_python, {"host.python": "error", "host.contract": "unknown"}),
+    (symbol_removed, {"host.contract": "error"}),
+    (symbol_with_a_new_argument, {"host.contract": "warning"}),
+    (helper_without_which_ours_stands_in, {}),
     (not_installed, {"plugin.installed": "error", "plugin.entry_point": "skipped", "plugin.import": "skipped"}),
     (foreign_beside_ours, {"plugin.owner": "error"}),
     (no_entry_point, {"plugin.entry_point": "error"}),
@@ -441,6 +471,18 @@ def test_the_home_is_as_it_was(clinic: Clinic) -> None:
     clinic.examine()
 
     assert sorted(path.relative_to(clinic.user) for path in clinic.home.rglob("*")) == before
+
+
+def test_a_host_that_was_changed_by_hand_is_told_apart(clinic: Clinic) -> None:
+    """An audited version that lacks a symbol is named with the symbol, its use, and how to put Hermes back."""
+    symbol_removed(clinic)
+
+    (found,) = (one.finding for one in clinic.examine().findings if one.check.id == "host.contract")
+
+    assert found.message.startswith("gateway.session:build_session_key is missing")
+    assert found.fix is not None
+    assert found.fix.command.startswith(f"{clinic.python} -m pip install --force-reinstall --no-deps hermes-agent==")
+    assert [one["path"] for one in found.data["differences"]] == ["gateway.session:build_session_key"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the fake host claims to be on Linux")

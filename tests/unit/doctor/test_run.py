@@ -184,7 +184,7 @@ def test_a_fact_is_fetched_once(examination: Examination) -> None:
     [
         (["plugin.enabled", "host.found"], [], [], ["host.found", "plugin.enabled"]),
         ([], ["net.api"], ["net"], ["net.stream", "net.environment"]),
-        (["net.api"], [], ["host"], ["host.found", "host.version", "host.python", "net.api"]),
+        (["net.api"], [], ["host"], ["host.found", "host.version", "host.python", "host.contract", "net.api"]),
     ],
 )
 def test_checks_are_chosen_by_name_and_area(
