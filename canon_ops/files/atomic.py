@@ -16,12 +16,10 @@ from typing import ClassVar
 from canon_ops.errors import RefusedError
 from canon_ops.files.disk import Disk, explain
 
-__all__ = ["BrokenLink", "ForeignOwner", "NotAFile", "Target", "find_target", "put", "replace_file", "write_beside"]
+__all__ = ["BrokenLink", "ForeignOwner", "NotAFile", "Target", "find_target", "replace_file", "write_beside"]
 
 PRIVATE_MODE = 0o600
 PRIVATE_FOLDER_MODE = 0o700
-# rename() cannot replace a file that is itself a mount point (a single file mounted into a container).
-_MOUNTED_ERRORS = (errno.EBUSY, errno.EXDEV)
 
 
 class BrokenLink(RefusedError):
@@ -124,21 +122,6 @@ def write_beside(disk: Disk, target: Target, name: Path, data: bytes, *, new_mod
                 file=str(target.path),
             ) from error
         raise
-
-
-def put(disk: Disk, temporary: Path, target: Target, data: bytes) -> None:
-    """Move ``temporary`` over the target; where that is impossible (a mounted file), write in place.
-
-    The in-place way is not atomic for readers: only a caller with a journal may take it.
-    """
-    try:
-        disk.rename(temporary, target.real)
-    except OSError as error:
-        if error.errno not in _MOUNTED_ERRORS or not target.exists:
-            raise
-        disk.rewrite(target.real, data)
-        disk.unlink(temporary)
-    disk.sync_folder(target.real.parent)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE_MODE, disk: Disk | None = None) -> None:

@@ -7,6 +7,7 @@ commit in flight), and ``history``::
     pending/0.before …    each file's old bytes (absent: the file did not exist)
     pending/0.after …     each file's new bytes (absent: it is deleted)
     pending/entry.json    intent.json under its new name: the commit point
+    pending/0.in-place    the file is being overwritten where it stands, since it cannot be renamed over
     history/<id>/         the pending folder under its new name: the last step, and what undo reads
 
 Recovery, on the next start under the lock: with ``intent.json`` only, the attempt is thrown away together with the
@@ -18,6 +19,7 @@ the entry says "abandoned". Every step of recovery can itself be interrupted and
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -28,13 +30,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from canon_ops.errors import CanonOpsError, ConflictError, InternalError
-from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, put, write_beside
+from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, write_beside
 from canon_ops.files.disk import Disk, DiskError, explain
 
 __all__ = ["ChangedUnderUs", "FileRecord", "Journal", "Planned", "Record", "Repair", "Unfinished", "digest"]
 
 Outcome = Literal["done", "abandoned"]
 FORMAT = 1
+# rename() cannot replace a file that is itself a mount point (a single file mounted into a container).
+_MOUNTED_ERRORS = (errno.EBUSY, errno.EXDEV)
 
 
 class ChangedUnderUs(ConflictError):
@@ -201,7 +205,7 @@ class Journal:
         try:
             self._disk.rename(self.pending / "intent.json", self.pending / "entry.json")
             self._disk.sync_folder(self.pending)
-            for item, file in zip(self._planned, record.files, strict=True):
+            for number, (item, file) in enumerate(zip(self._planned, record.files, strict=True)):
                 at = item.target.path
                 if _read(item.target.real) != item.before:  # checked before, but the journal took its time
                     raise ChangedUnderUs(
@@ -209,7 +213,7 @@ class Journal:
                         fix="run the command again",
                         file=str(at),
                     )
-                self._replace(item, Path(file.temporary))
+                self._replace(number, item, Path(file.temporary))
         except BaseException as error:
             if not self._take_back(record):
                 names = ", ".join(file.path for file in record.files)
@@ -225,18 +229,39 @@ class Journal:
         with contextlib.suppress(OSError):  # the change stands; the next start files the entry
             self._file_away(record)
 
-    def _replace(self, item: Planned, temporary: Path) -> None:
+    def _replace(self, number: int, item: Planned, temporary: Path) -> None:
         if item.after is not None:
-            put(self._disk, temporary, item.target, item.after)
+            self._move(number, temporary, item.target, item.after)
             return
         self._disk.unlink(item.target.real)
         self._disk.sync_folder(item.target.real.parent)
+
+    def _move(self, number: int, temporary: Path, target: Target, data: bytes) -> None:
+        """Put a staged file over its target; one that is itself a mount point is written in place instead.
+
+        That is not atomic for readers. A note says that it has begun, so that a torn text is taken for ours.
+        """
+        try:
+            self._disk.rename(temporary, target.real)
+        except OSError as error:
+            if error.errno not in _MOUNTED_ERRORS or not target.exists:
+                raise
+            if not self._is_torn(number):
+                self._write(f"{number}.in-place", b"")
+                self._disk.sync_folder(self.pending)
+            self._disk.rewrite(target.real, data)
+            self._disk.unlink(temporary)
+        self._disk.sync_folder(target.real.parent)
+
+    def _is_torn(self, number: int) -> bool:
+        """Whether file ``number`` may hold a part of a text that was being written in place."""
+        return (self.pending / f"{number}.in-place").exists()
 
     def _take_back(self, record: Record) -> bool:
         """Put every file back and forget the commit; False when the disk refuses even that."""
         try:
             for number, file in enumerate(record.files):
-                if digest(_read(Path(file.real))) == file.after:
+                if digest(_read(Path(file.real))) == file.after or self._is_torn(number):
                     self._restore(record, number, "before")
             if (self.pending / "entry.json").exists():
                 self._disk.rename(self.pending / "entry.json", self.pending / "intent.json")
@@ -275,7 +300,10 @@ class Journal:
     def _finish(self, record: Record) -> Repair:
         names = tuple(file.path for file in record.files)
         now = [digest(_read(Path(file.real))) for file in record.files]
-        foreign = [seen not in (file.before, file.after) for seen, file in zip(now, record.files, strict=True)]
+        foreign = [
+            now[number] not in (file.before, file.after) and not self._is_torn(number)
+            for number, file in enumerate(record.files)
+        ]
         wanted: Literal["before", "after"] = "before" if any(foreign) else "after"
         for number, file in enumerate(record.files):
             if not foreign[number] and now[number] != getattr(file, wanted):
@@ -303,7 +331,7 @@ class Journal:
                 self._disk.unlink(temporary)
             target = Target(Path(file.path), real, file.mode if real.exists() or file.before else None, file.owner)
             write_beside(self._disk, target, temporary, data, new_mode=file.mode)
-            put(self._disk, temporary, find_target(real), data)
+            self._move(number, temporary, find_target(real), data)
             return
         self._disk.sync_folder(real.parent)
 

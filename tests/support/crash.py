@@ -125,7 +125,28 @@ def undo_one(home: Path, disk: Disk) -> None:
         transaction.commit()
 
 
-SCENARIOS: dict[str, Callable[[Path, Disk], None]] = {"one": one_file, "three": three_files, "undo": undo_one}
+def mounted(home: Path, disk: Disk) -> None:
+    """Two files, one of which is a mount point, so that nothing can be renamed over it."""
+    rename = disk.rename
+
+    def refuse(source: Path, target: Path) -> None:
+        if target.name == "hermes.yaml":
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        rename(source, target)
+
+    disk.rename = refuse  # type: ignore[method-assign]
+    with Transaction(home, disk=disk) as transaction:
+        transaction.stage(home / ".env", b"K=2\n")
+        transaction.stage(home / "config.yaml", b"a: 2\n" * 100)
+        transaction.commit()
+
+
+SCENARIOS: dict[str, Callable[[Path, Disk], None]] = {
+    "one": one_file,
+    "three": three_files,
+    "undo": undo_one,
+    "mounted": mounted,
+}
 
 
 def contents(home: Path) -> dict[str, str]:
