@@ -112,11 +112,11 @@ def check_remove(text: str, path: Path, old: list[Any], item: Any) -> None:
     assert not comments(after) - comments(text)
 
 
-@given(st.randoms(use_true_random=False))
+@given(st.integers(min_value=0, max_value=2**48))
 @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
-def test_an_edit_changes_nothing_else(source: random.Random) -> None:
-    """set, unset, new keys, add and remove at random places of random documents."""
-    assume(check(source) not in ("unreadable", "no such place"))
+def test_an_edit_changes_nothing_else(seed: int) -> None:
+    """set, unset, new keys, add and remove at random places of random documents; the seed tells which."""
+    assume(check(random.Random(seed)) not in ("unreadable", "no such place"))
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 """Random texts of config.yaml as people write them: every style of value, comments everywhere, uneven indents.
 
-The writer is a plain function of a random source, so that hypothesis can shrink what it finds. It writes only what the
-gateway's loader reads; the values are whatever they are, the oracle reads them.
+The writer is a plain function of a random source. It writes, but for rare slips, only what the gateway's loader reads;
+the values are whatever they are, the oracle reads them.
 """
 
 from __future__ import annotations
