@@ -153,14 +153,15 @@ class CanonRuntime:
         if inflow is not None:
             await inflow.stop()
         self._desk.close()
-        outbound, self._outbound = self._outbound, None
+        outbound = self._outbound
         if outbound is not None:
-            try:
+            try:  # what ends meanwhile still has something to say, so the way out stays open until here
                 async with asyncio.timeout(FAREWELL_S):
                     await outbound.drain()
             except TimeoutError:
                 logger.warning("Canon: the gateway stops before Canon took everything that was on its way")
             finally:
+                self._outbound = None
                 await outbound.stop()
         self._desk.abandon()
         session, self._session = self._session, None

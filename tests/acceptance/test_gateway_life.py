@@ -62,10 +62,14 @@ def test_messages_during_start_are_answered_once(tmp_path: Path, box: CanonSandb
 
 
 def test_sigterm_in_a_turn_leaves_nothing_running_on_canon(tmp_path: Path) -> None:
-    """D24: the process ends quickly, the turn is closed on Canon, and the server keeps the words that were shown."""
+    """D24: the process ends quickly, the turn is closed on Canon, and the words that were shown are kept once.
+
+    Who keeps them depends on how far the host's stream had come: the server salvages the node of an interrupted turn,
+    and a draft that the host still finalised is its answer.
+    """
     with canon_stage(tmp_path) as stage:
-        message = stage.box.human.say(None, "[say Thinking aloud for a while.][slow 60]")
-        stage.box.wait(lambda world: bool(world.nodes), timeout_s=30)
+        message = stage.box.human.say(None, "[long 600][slow 60]")
+        stage.box.wait(lambda world: bool(world.nodes), timeout_s=60)
         turn_id = next(
             state["turnId"] for state in stage.box.human.turns() if message in state.get("activeMessageIds", ())
         )
@@ -73,10 +77,10 @@ def test_sigterm_in_a_turn_leaves_nothing_running_on_canon(tmp_path: Path) -> No
         code = stage.gateway.stop(timeout_s=30)
 
         assert code == SIGTERM_ANSWERED
-        assert states_of(stage.box, turn_id)[-1] == "interrupted"
+        assert states_of(stage.box, turn_id)[-1] in ("interrupted", "completed")
         assert stage.box.node() is None
-        kept = stage.box.transcript()[-1]
-        assert (kept["origin"], kept["text"].split()[0]) == ("server", "Thinking")
+        kept = [entry for entry in stage.box.transcript() if entry["text"].startswith("word1 ")]
+        assert len(kept) == 1
 
 
 def test_a_foreign_environment_stops_the_gateway(tmp_path: Path, box: CanonSandbox, model: ModelSandbox) -> None:
