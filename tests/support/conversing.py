@@ -27,7 +27,7 @@ def finals_to(box: CanonSandbox, message_id: str) -> list[dict[str, Any]]:
     return list(box.wait("answer", to=message_id))
 
 
-def answer_to(box: CanonSandbox, message_id: str, *, timeout_s: float = 30) -> dict[str, Any]:
+def answer_to(box: CanonSandbox, message_id: str, *, timeout_s: float = 60) -> dict[str, Any]:
     """The one finished answer to a message, after its turn has closed."""
     first = box.wait("answer", to=message_id, timeout_s=timeout_s)[0]
     wait_closed(box, first["metadata"]["turnId"], first["conversationId"])

@@ -11,6 +11,7 @@ import pytest
 
 from canon_hermes_plugin.adapter import adapter_class
 from canon_hermes_plugin.host import load_host
+from canon_ops.runtime.clock import ManualClock
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.conversing import states_of
@@ -180,6 +181,40 @@ async def test_after_disconnect_output_is_stale(box: CanonSandbox) -> None:
     assert (result.success, result.raw_response, len(box.transcript())) == (True, SHUTDOWN, sent)
 
 
+async def test_the_heartbeat_goes_on_when_it_fails(box: CanonSandbox) -> None:
+    """R2.8, R2.9: the status is told at once and every half minute, whatever became of the last attempt."""
+    box.fault("runtime-status-500", times=1)
+    clock = ManualClock()
+    async with hosted(box, clock=clock):
+        await until(lambda: statuses(box))
+        await clock.advance(30)
+        await until(lambda: len(statuses(box)) == 2)
+
+    assert [entry["status"] for entry in statuses(box)] == [500, 200]
+    assert statuses(box)[0]["body"] == {"runtime": "hermes", "hostMode": True}
+
+
+async def test_a_missed_signal_is_polled_for_where_a_turn_runs(box: CanonSandbox) -> None:
+    """D26, S2.10: a signal that the stream did not bring reaches the host within a quarter of a minute, as /stop."""
+    release = asyncio.Event()
+
+    async def agent(event: Any, _adapter: Any) -> None:
+        if not event.text.startswith("/"):
+            await release.wait()
+
+    clock = ManualClock()
+    async with hosted(box, agent, clock=clock) as stage:
+        box.human.say(None, "go")
+        await until(lambda: stage.events)
+        box.human.signal(None, "stop_and_drop", announce=False)
+        await clock.advance(15)
+        await until(lambda: len(stage.events) == 2)
+        release.set()
+
+    assert (stage.events[1].text, stage.events[1].raw_message) == ("/stop", {"canonSignal": "stop_and_drop"})
+    assert stage.events[1].source.user_id == stage.events[0].source.user_id
+
+
 # --- a run becomes a turn -----------------------------------------------------------------------------------------
 
 
@@ -247,6 +282,10 @@ async def test_chat_info_tells_direct_from_group(box: CanonSandbox) -> None:
 
     assert info == {"id": room, "name": "Trio", "type": "group"}
     assert direct["type"] == "dm"
+
+
+def statuses(box: CanonSandbox) -> list[dict[str, Any]]:
+    return [entry for entry in box.journal() if entry["path"] == "/runtime/status" and entry["status"] is not None]
 
 
 def typing_calls(box: CanonSandbox) -> list[dict[str, Any]]:
