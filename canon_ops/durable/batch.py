@@ -134,7 +134,7 @@ def _read(connection: sqlite3.Connection, work: Reading, path: Path) -> Outcome:
         return Done(work.function(Snapshot(connection)))
     except BaseException as error:  # as above
         if isinstance(error, sqlite3.Error) and result_of(error) == sqlite3.SQLITE_READONLY:
-            error = StatementRefused(f"a reader of {path} tried to write; it has to be a writer", file=str(path))
+            return Failed(StatementRefused(f"a reader of {path} tried to write; it has to be a writer", file=str(path)))
         return _failed(error, path)
     finally:
         connection.execute("PRAGMA query_only = OFF")
@@ -142,4 +142,8 @@ def _read(connection: sqlite3.Connection, work: Reading, path: Path) -> Outcome:
 
 def _failed(error: BaseException, path: Path) -> Failed:
     """An outcome of its own for each caller: an exception that two tasks raise collects both their traces."""
-    return Failed(explain(error, path) if isinstance(error, sqlite3.Error) else error)
+    if isinstance(error, sqlite3.Error):
+        return Failed(explain(error, path))
+    if isinstance(error, StopIteration):  # no future can carry it, nor could a coroutine raise it
+        return Failed(RuntimeError("a store's function raised StopIteration"))
+    return Failed(error)

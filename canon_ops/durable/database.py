@@ -95,8 +95,11 @@ class Database:
             self._opened: asyncio.Future[tuple[Notice, ...]] = loop.create_future()
             self._stopped: asyncio.Future[None] = loop.create_future()
             deliver = functools.partial(_deliver, loop)
-            self._actor = Actor(self.path, self._connect, deliver, opened=self._opened, stopped=self._stopped)
-            self._actor.start()
+            actor: Actor[asyncio.Future[Any]] = Actor(
+                self.path, self._connect, deliver, opened=self._opened, stopped=self._stopped
+            )
+            actor.start()
+            self._actor = actor
         try:
             return await settle(self._opened)
         except BaseException:
@@ -110,6 +113,7 @@ class Database:
 
         Raises:
             Busy, DiskFull, …: nothing was written.
+            DiskFailed: it is not acknowledged, and may turn up after a crash: give what must not come twice a key.
             Exception: whatever ``function`` raised; what it had written before is taken back.
         """
         result: R = await self._submit(Writing(lambda transaction: function(transaction, *args, **kwargs)))

@@ -135,6 +135,18 @@ async def test_a_constraint_that_only_the_commit_finds_hits_its_writer_alone(dat
     assert await database.read(letters.half_letters) == []
 
 
+async def test_a_function_may_raise_anything(database: Database) -> None:
+    """What no future can carry is turned into what it can, and the neighbours are answered."""
+
+    def run_out(transaction: Transaction) -> None:
+        next(iter(()))
+
+    bad, good = await asyncio.gather(database.write(run_out), database.write(post_one, 1), return_exceptions=True)
+
+    assert isinstance(bad, RuntimeError)
+    assert good == 1
+
+
 async def test_a_reader_sees_every_write_submitted_before_it(database: Database) -> None:
     """Calls are carried out in their order, also those of one batch."""
     _, before, _, after = await asyncio.gather(
@@ -218,6 +230,7 @@ async def test_writers_gather_while_the_disk_is_busy(path: Path) -> None:
         for serial in range(1, 50):
             rest.append(asyncio.create_task(database.write(post_one, serial)))
             await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the last one is sent off too
         before = connection.count
         connection.free.set()
 
