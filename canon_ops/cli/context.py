@@ -11,11 +11,14 @@ from canon_ops.cli.delivery import deliver
 from canon_ops.cli.output import Result
 from canon_ops.cli.progress import spinner
 from canon_ops.cli.redaction import Redactor
-from canon_ops.cli.session import CommonOptions, Program, Session
+from canon_ops.cli.session import CommonOptions, Program, Session, WriteOptions
 
 if TYPE_CHECKING:
     from canon_ops.hermes.homes import HermesHome
+    from canon_ops.keyring.access import Keyring
+    from canon_ops.operate.preferences import Preferences
     from canon_ops.operate.prompts import Prompts
+    from canon_ops.operate.writing import Writing
 
 __all__ = ["Context"]
 
@@ -53,6 +56,34 @@ class Context:
         from canon_ops.cli.prompts import prompts_for
 
         return prompts_for(self.session)
+
+    @property
+    def preferences(self) -> Preferences:
+        """See :meth:`Session.preferences`."""
+        return self.session.preferences()
+
+    @property
+    def keyring(self) -> Keyring:
+        """The system's keyring, or one that is switched off by preference. Make one a command: it remembers."""
+        from canon_ops.keyring.access import KEYRING_VARIABLE, Keyring
+
+        switch = {} if self.preferences["keyring.use"] else {KEYRING_VARIABLE: "off"}
+        return Keyring({**self.environ, **switch})
+
+    def writing(self, label: str, write: WriteOptions) -> Writing:
+        """How this command writes; ``label`` is what the history calls it."""
+        from canon_ops.operate.writing import Writing
+
+        return Writing(
+            home=self.home,
+            environ=self.environ,
+            label=label,
+            dry_run=write.dry_run,
+            expected=write.if_unchanged,
+            lock_timeout_s=self.preferences.lock_timeout_s,
+            retention=self.preferences.retention,
+            mask=self.redact.line,
+        )
 
     def progress(self, text: str) -> AbstractContextManager[None]:
         """Show that something is going on while the block runs."""

@@ -18,6 +18,7 @@ from canon_ops.errors import UsageError
 if TYPE_CHECKING:
     from canon_ops.cli.terminal import Canvas
     from canon_ops.hermes.homes import HermesHome
+    from canon_ops.operate.preferences import Preferences
 
 __all__ = ["CommonOptions", "Program", "Session", "WriteOptions"]
 
@@ -96,6 +97,7 @@ class Session:
     is_parsed: bool = False
     redact: Redactor = field(init=False)
     _home: HermesHome | None = field(init=False, default=None)
+    _preferences: Preferences | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.redact = Redactor(self.environ)
@@ -132,6 +134,20 @@ class Session:
             options = self.options
             self._home = resolve_home(self.environ, profile=options.hermes_profile, hermes_home=options.hermes_home)
         return self._home
+
+    def preferences(self) -> Preferences:
+        """What the operator likes; what their file sets and nobody knows is told once.
+
+        Raises:
+            BadPreference, PreferencesDamaged: the file or a variable cannot be meant.
+        """
+        if self._preferences is None:
+            from canon_ops.operate.preferences import read_preferences
+
+            self._preferences = read_preferences(self.environ)
+            for warning in self._preferences.warnings:
+                self.say(f"Warning: {warning}")
+        return self._preferences
 
     def hermes_names(self) -> tuple[str | None, str | None]:
         """Profile name and home for the envelope; neither when the call or the profile cannot be understood."""

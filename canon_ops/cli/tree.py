@@ -77,6 +77,77 @@ ROOT = Entry(
             ),
         ),
         Entry(
+            "profile",
+            "Look at the Canon profiles, and choose which one a Hermes profile uses.",
+            section="Change",
+            children=(
+                Entry(
+                    "list",
+                    "List the Canon profiles, with agent, environment, storage, problems and the Hermes profiles that "
+                    "use them.",
+                    "profile:list_command",
+                ),
+                Entry("show", "Show one Canon profile, its key excepted.", "profile:show_command"),
+                Entry(
+                    "bind",
+                    "Make the Hermes profile use a Canon profile, and remove what would override it.",
+                    "profile:bind_command",
+                ),
+                Entry("unbind", "Make the Hermes profile name no Canon profile.", "profile:unbind_command"),
+                Entry("migrate", "Bind an older Canon profile to its environment.", "profile:migrate_command"),
+                Entry(
+                    "export",
+                    "Export Canon profiles for another machine; keys only with --include-secrets.",
+                    "profile:export_command",
+                ),
+                Entry(
+                    "import",
+                    "Import Canon profiles from an exported file, or from another agents.json.",
+                    "profile:import_command",
+                ),
+            ),
+        ),
+        Entry(
+            "creds",
+            "See where keys come from; test, move, remove and audit them.",
+            section="Change",
+            children=(
+                Entry(
+                    "list", "List the values in force, where each comes from, and what it hides.", "creds:list_command"
+                ),
+                Entry("test", "Ask Canon who the key is.", "creds:test_command"),
+                Entry("move", "Move a key between its file and the system's keyring.", "creds:move_command"),
+                Entry(
+                    "remove",
+                    "Remove a key from this machine: from its file, from the keyring, and from the history of changes.",
+                    "creds:remove_command",
+                ),
+                Entry(
+                    "audit",
+                    "Find copies of keys, files that others can read, and keys in places that should not hold them.",
+                    "creds:audit_command",
+                ),
+            ),
+        ),
+        Entry(
+            "preferences",
+            "Read and edit this tool's own settings.",
+            section="Change",
+            children=(
+                Entry("list", "List this tool's own settings, and where each comes from.", "preferences:list_command"),
+                Entry(
+                    "set",
+                    "Set one of this tool's own settings; comments and everything else in the file stay.",
+                    "preferences:set_command",
+                ),
+                Entry(
+                    "unset",
+                    "Drop one of this tool's own settings, so that its default counts.",
+                    "preferences:unset_command",
+                ),
+            ),
+        ),
+        Entry(
             "doctor",
             "Check an installation, and name the command that repairs what is wrong.",
             "doctor:command",

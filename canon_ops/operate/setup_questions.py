@@ -38,6 +38,7 @@ __all__ = [
     "ask_profile_name",
     "ask_text",
     "ask_way",
+    "choose_environment",
 ]
 
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,160}")  # Canon wire 0.1
@@ -117,7 +118,7 @@ def ask_connection(
     if environment_id is None:
         known_ids = [each.environment_id for each in stored if each.environment_id in ENVIRONMENTS]
         default = known_ids[0] or DEFAULT_ENVIRONMENT_ID if known_ids else DEFAULT_ENVIRONMENT_ID
-        environment_id = default if is_under_way else _choose_environment(prompts, default)
+        environment_id = default if is_under_way else choose_environment(prompts, default)
     contract = contract_for(environment_id, Origin(Source.OPTION, "--environment"))
     given = {name: getattr(answers, name) for name in _ENDPOINTS}
     origins = {name: Origin(Source.OPTION, option) for name, (option, _) in _ENDPOINTS.items()}
@@ -198,7 +199,8 @@ def ask_key(prompts: Prompts, answers: SetupAnswers) -> Secret:
     return Secret(prompts.secret(question, validate=complaint).reveal().strip())
 
 
-def _choose_environment(prompts: Prompts, default: str) -> str:
+def choose_environment(prompts: Prompts, default: str | None) -> str:
+    """One of Canon's environments; without a default somebody has to say it."""
     words = {"canonmail-prod": "production", "canonmail-dev": "development"}
     choices = [
         Choice(name, name, words.get(contract.project_id, contract.project_id))

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from canon_ops.client.api import CanonApi
-from canon_ops.client.errors import ApiError
 from canon_ops.client.health import verify_environment
-from canon_ops.errors import CredentialError
 from canon_ops.files.transaction import FileChange
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
 from canon_ops.operate.home_identity import HomeIdentity, Lines, masked_diff, overriding
+from canon_ops.operate.identify import identify
 from canon_ops.operate.local_files import LocalFilesStore
 from canon_ops.operate.prompts import Prompts
 from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
@@ -104,18 +102,9 @@ class SetupStage:
             Unauthorized, Forbidden: it does not.
             RequestFailed: Canon was not reached, or is in trouble.
         """
-
-        async def me() -> AgentIdentity:
-            async with CanonApi(connection, key, clock=self.place.clock, timeout_s=self.place.timeout_s) as api:
-                return await api.me()
-
-        try:
-            with self.prompts.progress("Asking Canon whose key it is"):
-                return asyncio.run(me())
-        except ApiError as exc:
-            if isinstance(exc, CredentialError):
-                exc.fix = fix
-            raise
+        clock, timeout_s = self.place.clock, self.place.timeout_s
+        with self.prompts.progress("Asking Canon whose key it is"):
+            return identify(connection, key, fix=fix, clock=clock, timeout_s=timeout_s, verify=False)
 
     def use(self, lines: Lines) -> None:
         """Make the home use an identity; in a dry run only plan it."""

@@ -31,7 +31,16 @@ from canon_ops.settings.provenance import Found, Origin, Setting, Source
 from canon_ops.settings.secret import Secret
 from canon_ops.settings.surroundings import Surroundings
 
-__all__ = ["Profiles", "Resolution", "chosen_profile", "enablement_seed", "is_configured", "load_profiles", "resolve"]
+__all__ = [
+    "Profiles",
+    "Resolution",
+    "chosen_profile",
+    "direct_key",
+    "enablement_seed",
+    "is_configured",
+    "load_profiles",
+    "resolve",
+]
 
 # Field → (environment variable, names below `extra`). The attribute names of the platform block are for the key only.
 _ENDPOINTS = {
@@ -98,7 +107,7 @@ def resolve(surroundings: Surroundings) -> Resolution:
         DamagedFile, BadBootstrap, UnreadableDotenv: something cannot be read.
         UnknownEnvironment, BadEndpoint, MissingEndpoint, ForeignDatabase, BadOption: a value is wrong.
     """
-    key = surroundings.find(_KEY_VARIABLE, _keys("api_key", _KEY_VARIABLE), attributes=_KEY_ATTRIBUTES)
+    key = direct_key(surroundings)
     if key is not None and isinstance(key.value, Secret):
         return _from_direct_key(surroundings, key, key.value)
     return _from_profile(surroundings, key)
@@ -145,6 +154,11 @@ def load_profiles(surroundings: Surroundings) -> Profiles:
     merged, added = merge_bootstrap(in_file, bootstrap)
     is_rewritten = bool(added) or (bool(bootstrap) and surroundings.agents is None)
     return Profiles(merged, added, merged.data if is_rewritten else None)
+
+
+def direct_key(surroundings: Surroundings) -> Setting | None:
+    """A key that is set directly, and what it hides; None when nobody sets one."""
+    return surroundings.find(_KEY_VARIABLE, _keys("api_key", _KEY_VARIABLE), attributes=_KEY_ATTRIBUTES)
 
 
 def chosen_profile(surroundings: Surroundings) -> Setting | None:

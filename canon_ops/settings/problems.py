@@ -9,6 +9,7 @@ the Hermes host expects that from a platform whose settings do not hold.
     UsageError       UnknownEnvironment  BadEndpoint  MissingEndpoint  ForeignDatabase  BadOption  UnsetReference
                      BadBootstrap
     CredentialError  NotConfigured  EnvironmentMissing  UnknownProfile  ForeignProfile  UnboundProfile  AmbiguousProfile
+                     BorgeeKeyMissing
     RefusedError     DamagedFile  UnreadableDotenv
                      PendingProblem: PendingTokenMissing  PendingUnbound  PendingPhoneDiffers  PendingAgentDiffers
                      PendingForeign  PendingKeyDiffers  AgentDiffers  AcknowledgementOrphaned
@@ -17,6 +18,7 @@ the Hermes host expects that from a platform whose settings do not hold.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from canon_ops.errors import ConflictError, CredentialError, RefusedError, UsageError
@@ -29,6 +31,7 @@ __all__ = [
     "BadBootstrap",
     "BadEndpoint",
     "BadOption",
+    "BorgeeKeyMissing",
     "DamagedFile",
     "EnvironmentMissing",
     "ForeignDatabase",
@@ -172,6 +175,19 @@ class NotConfigured(CredentialError, ValueError):
         )
 
 
+class BorgeeKeyMissing(CredentialError, ValueError):
+    """Borgee has neither a key nor a reference to one."""
+
+    code = "borgee_key_missing"
+
+    def __init__(self, dotenv_file: str) -> None:
+        super().__init__(
+            f"No Borgee credential: BORGEE_API_KEY is not set, nor in {dotenv_file}",
+            fix="canon-ops env set BORGEE_API_KEY",
+            file=dotenv_file,
+        )
+
+
 class EnvironmentMissing(CredentialError, ValueError):
     """A key given directly, without the environment that it belongs to."""
 
@@ -183,7 +199,7 @@ class EnvironmentMissing(CredentialError, ValueError):
         super().__init__(
             f"A Canon key is set directly ({key_origin.describe()}) without CANON_ENVIRONMENT_ID, "
             f"the environment that owns it",
-            fix=f"{command} {known[0]}   (one of: {', '.join(known)})",
+            fix=f"{command} {known[0]}   # one of: {', '.join(known)}",
             file=key_origin.file,
             line=key_origin.line,
         )
@@ -221,9 +237,12 @@ class UnboundProfile(CredentialError, ValueError):
     code = "profile_unbound"
 
     def __init__(self, profile: str, missing: Sequence[str], agents_file: str) -> None:
+        name = shlex.quote(profile)
+        again = f"{_SETUP} --canon-profile {name}"
+        has_key = "apiKey" not in missing
         super().__init__(
             f"The Canon profile {profile} lacks its identity or environment binding: {', '.join(missing)}",
-            fix=f"reconnect it: {_SETUP} --canon-profile {profile}",
+            fix=f"canon-ops profile migrate {name}   # or reconnect it: {again}" if has_key else again,
             file=agents_file,
         )
         self.missing = tuple(missing)
@@ -237,7 +256,7 @@ class AmbiguousProfile(CredentialError, ValueError):
     def __init__(self, profiles: Sequence[str], agents_file: str) -> None:
         super().__init__(
             f"{agents_file} has {len(profiles)} Canon profiles ({', '.join(profiles)}) and CANON_AGENT chooses none",
-            fix=f"canon-ops profile bind {profiles[0]}   (it sets CANON_AGENT)",
+            fix=f"canon-ops profile bind {shlex.quote(profiles[0])}",
             file=agents_file,
         )
         self.profiles = tuple(profiles)

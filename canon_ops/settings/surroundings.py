@@ -31,7 +31,7 @@ __all__ = ["PLATFORM_PATH", "Surroundings"]
 
 PLATFORM_PATH = "platforms.canon"
 
-_SECRETS = frozenset({"CANON_API_KEY"})
+_SECRETS = frozenset({"CANON_API_KEY", "BORGEE_API_KEY"})
 _REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")  # the second spelling came with Hermes 0.21
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 

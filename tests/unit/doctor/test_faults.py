@@ -412,7 +412,7 @@ def test_every_check_is_seen_to_fail() -> None:
         (key_of_another_agent, "creds.accepted", "canon-ops setup canon --canon-profile ops --agent-id agent_other",
          None),
         (key_without_environment, "creds.binding",
-         "canon-ops env set CANON_ENVIRONMENT_ID canon-prod-v1   (one of: canon-prod-v1, canon-dev-v1)", None),
+         "canon-ops env set CANON_ENVIRONMENT_ID canon-prod-v1   # one of: canon-prod-v1, canon-dev-v1", None),
         (gateway_killed, "gateway.running", "hermes gateway run", None),
     ],
     ids=lambda value: getattr(value, "__name__", None),

@@ -72,15 +72,15 @@ def test_nothing_to_remove_makes_no_file(tmp_path: Path) -> None:
 
 
 def test_no_key_shows_in_the_diff(tmp_path: Path) -> None:
-    """Old and new keys appear as their hints, quoted and exported ones too."""
+    """Old and new keys appear as marks that differ, quoted and exported ones too."""
     (tmp_path / ".hermes").mkdir()
     (tmp_path / ".hermes" / ".env").write_text(f"export CANON_API_KEY='{KEY}'\n")
 
     changes = identity(tmp_path).plan(key_lines(Secret("agk_live_new456789c3d4"), connection_for("canon-prod-v1")))
 
     diff = masked_diff(changes)
-    assert "-export CANON_API_KEY=…a1b2\n" in diff
-    assert "+export CANON_API_KEY=…c3d4\n" in diff
+    assert "-export CANON_API_KEY=[secret]\n" in diff
+    assert "+export CANON_API_KEY=[secret 2]\n" in diff
     assert "0123456789" not in diff
 
 
@@ -98,7 +98,7 @@ def test_no_line_of_another_program_shows_in_the_diff(tmp_path: Path) -> None:
         "-CANON_AGENT=old",
         "-…",
         "+…",
-        "+CANON_API_KEY=…c3d4",
+        "+CANON_API_KEY=[secret]",
         "+CANON_ENVIRONMENT_ID=canon-prod-v1",
     ]
 

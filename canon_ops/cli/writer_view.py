@@ -1,0 +1,21 @@
+"""What every writer's report begins and ends with. Source: command-line contract, section 3."""
+
+from __future__ import annotations
+
+from canon_ops.cli.context import Context
+from canon_ops.cli.output import Block, Diff, Line
+from canon_ops.cli.session import WriteOptions
+from canon_ops.operate.writing import Written
+
+__all__ = ["diff_of", "first_line"]
+
+
+def first_line(context: Context, written: Written) -> Line:
+    """The Hermes profile, and the files that change."""
+    files = ", ".join(str(file) for file in written.files) or "no file changes"
+    return Line(f"Hermes profile {context.home.profile_name}: {files}")
+
+
+def diff_of(written: Written, write: WriteOptions) -> list[Block]:
+    """The change line by line, where it was asked for and there is one."""
+    return [Diff(written.diff)] if write.diff and written.diff else []
