@@ -44,13 +44,15 @@ def envelope_fault(card: Any, *, media_prefix: str) -> str | None:
 
 def actions_of(card: Json) -> dict[str, Json]:
     """The card's actions by id; empty for one that only shows something."""
+    blocks = [block for block in _objects(card.get("blocks")) if block.get("kind") == "actions"]
     return {
-        str(action["id"]): action
-        for block in card.get("blocks", [])
-        if isinstance(block, dict) and block.get("kind") == "actions"
-        for action in block.get("actions", [])
-        if isinstance(action, dict) and "id" in action
+        str(action["id"]): action for block in blocks for action in _objects(block.get("actions")) if "id" in action
     }
+
+
+def _objects(value: Any) -> list[Json]:
+    """The objects of a list that a client wrote; whatever else stands there is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def is_interactive(card: Json) -> bool:
@@ -63,7 +65,7 @@ def values_fault(action: Json, values: Any) -> str | None:
         return "values must be an object"
     if len(compact(values).encode("utf-8", "surrogatepass")) > VALUE_BYTES or _depth(values) > VALUE_DEPTH:
         return f"values must be at most {VALUE_BYTES} bytes and {VALUE_DEPTH} levels"
-    fields = {str(item["id"]): item for item in action.get("fields", [])}
+    fields = {str(item["id"]): item for item in _objects(action.get("fields")) if "id" in item}
     unknown = sorted(set(values) - set(fields))
     if unknown:
         return f"no such field: {', '.join(unknown)}"
@@ -116,7 +118,7 @@ def _number_fault(field: Json, value: Any) -> str | None:
 def _choice_fault(field: Json, value: Any) -> str | None:
     if not isinstance(value, str):
         return "must be a text"
-    choices = {choice.get("value", choice.get("label")) for choice in field.get("choices", [])}
+    choices = [choice.get("value", choice.get("label")) for choice in _objects(field.get("choices"))]
     return None if field.get("allowOther") or value in choices else f"{value!r} is not a choice"
 
 
@@ -125,7 +127,7 @@ def _rows_fault(field: Json, value: Any) -> str | None:
         return "must be a list of rows"
     if not field.get("minRows", 0) <= len(value) <= field.get("maxRows", 50):
         return "has too many or too few rows"
-    columns = {str(column["id"]): column for column in field.get("columns", [])}
+    columns = {str(column["id"]): column for column in _objects(field.get("columns")) if "id" in column}
     for row in value:
         if unknown := sorted(set(row) - set(columns)):
             return f"no such column: {', '.join(unknown)}"

@@ -10,7 +10,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canon_ops.sandbox.rest.routes import API_ROUTES, Endpoint
@@ -184,6 +184,7 @@ ENDPOINTS = [endpoint for endpoint in API_ROUTES if endpoint.path in PROPER]
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.path)
+@settings(deadline=None)  # a busy machine is no fault
 @given(data=st.data())
 def test_every_request_is_decided(endpoint: Endpoint, data: st.DataObject) -> None:
     """Answered below 500; a refused request, and nothing else, leaves the world as it was."""

@@ -142,7 +142,8 @@ def _responder(world: World, call: Call, room: Conversation) -> str | Reply:
 
 
 def _is_owner_only(body: Json) -> bool:
-    questions = body.get("questions") or []
+    questions = body.get("questions")
+    questions = questions if isinstance(questions, list) else []
     secret = any(isinstance(item, dict) and item.get("isSecret") for item in questions)
     return body.get("kind") in ("secret", "sudo") or body.get("sensitive") is True or secret
 

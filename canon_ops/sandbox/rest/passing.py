@@ -91,6 +91,9 @@ def forward(world: World, call: Call, envelope: Json, value: Json) -> Json | Rep
     target = world.room_for(call, envelope["conversationId"])
     if isinstance(target, Reply):
         return target
+    note = value.get("text", "")
+    if not isinstance(note, str):
+        return refusal(400, "text must be a string")
     original = source.messages.get(envelope["messageId"])
     if original is None:
         return refusal(404, "No such message")
@@ -99,7 +102,7 @@ def forward(world: World, call: Call, envelope: Json, value: Json) -> Json | Rep
         target,
         sender_id=call.caller.agent_id,
         sender_type="ai_agent",
-        text="\n\n".join(text for text in (value.get("text"), original.text) if text),
+        text="\n\n".join(text for text in (note, original.text) if text),
         origin="agent",
         now_ms=call.now_ms,
         content_type=original.content_type,
