@@ -157,15 +157,25 @@ class Planner:
         start, stop = block[0], stop_of(self.layout, step)
         if siblings == 1 and len(way.steps) > 1:
             return self._empty(way, block, stop)
-        if text[block[1] : entry].strip():  # the first of several, on the line of a dash: the next one moves up to it
-            start, stop = entry, entry_of(self.layout, Step(step.parent, 1, 0))
-        elif siblings == 1:
+        if text[block[1] : entry].strip():
+            return self._drop_behind_dash(step, entry, stop)
+        if siblings == 1:
             start = self._without_blank_line(start)
         if siblings == 1 and _END_MARK.search(text, stop):  # an end mark needs a document before it
             return Plan(f"{text[:start]}{{}}{self.layout.document.newline}{text[stop:]}", (start, stop), (start, stop))
         if stop == len(text) and not text.endswith("\n"):
             start = len(text[:start].removesuffix("\n").removesuffix("\r"))  # the file goes on ending without one
         return Plan(text[:start] + text[stop:], (start, stop), (start, stop))
+
+    def _drop_behind_dash(self, step: Step, entry: int, stop: int) -> Plan:
+        """Take out the first of several entries, which stands on the line of a dash: the next one moves up to it."""
+        text, following = self.layout.text, entry_of(self.layout, Step(step.parent, 1, 0))
+        if any(stop <= comment.start < following for comment in self.layout.comments):
+            # Comments of the next one stand between: it stays where it is, and the dash alone on its line.
+            start = len(text[:entry].rstrip(" "))
+            stop -= len(text[:stop]) - len(text[:stop].rstrip("\r\n"))
+            return Plan(text[:start] + text[stop:], (start, stop), (start, stop))
+        return Plan(text[:entry] + text[following:], (entry, following), (entry, stop))
 
     # -- blocks ---------------------------------------------------------------------------------------------------
 

@@ -160,7 +160,10 @@ def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool
     old, new = ([line.rstrip("\r") for line in one.removeprefix("\ufeff").split("\n")] for one in (text, after))
     if comment_above:
         if old[first].lstrip().startswith("- ") and (isinstance(path[-1], str) or "- -" in old[first]):
-            return  # what follows the first entry behind a dash moves up to it
+            # What follows the first entry behind a dash moves up to it; its comments are all still there.
+            behind = Counter(line.strip() for line in old[last + 1 :] if line.strip().startswith("#"))
+            assert not behind - Counter(line.strip() for line in new), (path, text, after)
+            return
         while first > 0 and old[first - 1].strip().startswith(("#", "-")):
             first -= 1
         first = max(0, first - 1)

@@ -103,6 +103,12 @@ N_5 = "base: &base\n  k: 1\nuse:\n  <<: *base\nmode: 0600\nt: 12:30\nv: 1_000\n"
             id="BR-14 the same for items",
         ),
         pytest.param(
+            "l:\n  - a: 1 # one\n    # why b\n    b: 2\n",
+            ("unset", "l[0].a"),
+            "l:\n  -\n    # why b\n    b: 2\n",
+            id="BR-14 also where the next key would move up to the dash",
+        ),
+        pytest.param(
             "plugins: # see wiki\n  enabled: # keep\n  - a\n",
             ("add", "plugins.enabled", "b"),
             "plugins: # see wiki\n  enabled: # keep\n  - a\n  - b\n",
