@@ -15,8 +15,9 @@ from pathlib import Path
 
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE
 from canon_ops.files.disk import Disk, explain
-from canon_ops.files.journal import Journal, Repair
+from canon_ops.files.journal import Journal
 from canon_ops.files.lock import FileLock
+from canon_ops.files.records import Repair
 
 __all__ = ["Grounds"]
 

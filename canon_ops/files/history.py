@@ -9,16 +9,13 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from canon_ops.errors import NotFoundError
 from canon_ops.files.disk import Disk, explain
-from canon_ops.files.journal import Record
+from canon_ops.files.records import Record
 
-if TYPE_CHECKING:
-    from canon_ops.files.transaction import Transaction
-
-__all__ = ["History", "NoSuchEntry", "Retention", "undo"]
+__all__ = ["History", "NoSuchEntry", "Retention"]
 
 DAY_MS = 86_400_000
 
@@ -126,19 +123,3 @@ class History:
                     self._disk.unlink(path)
                 self._disk.remove_folder(self.folder / identity)
         return tuple(gone)
-
-
-def undo(transaction: Transaction, identity: str | None = None) -> Record:
-    """Stage the old texts of one commit in an open transaction; the caller shows the diff and commits.
-
-    Args:
-        identity: the id, or its unique beginning; None takes the newest commit in force, so that a second undo goes
-            one further back.
-
-    Raises:
-        NoSuchEntry: nothing to undo.
-        ChangedUnderUs: a file has changed since; nothing is staged.
-    """
-    record = transaction.history.find(identity) if identity else transaction.history.latest_to_undo()
-    transaction.take_back(record)
-    return record

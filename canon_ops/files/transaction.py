@@ -37,7 +37,8 @@ from canon_ops.files.atomic import PRIVATE_MODE, Target, find_target
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.grounds import Grounds
 from canon_ops.files.history import History, Retention
-from canon_ops.files.journal import ChangedUnderUs, Journal, Planned, Record, Repair, digest
+from canon_ops.files.journal import ChangedUnderUs, Journal
+from canon_ops.files.records import Planned, Record, Repair, digest
 from canon_ops.runtime.clock import Clock, SystemClock
 
 __all__ = ["ChangedUnderUs", "FileChange", "Transaction", "digest", "edit_files"]

@@ -161,8 +161,8 @@ def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool
     if comment_above:
         if old[first].lstrip().startswith("- ") and (isinstance(path[-1], str) or "- -" in old[first]):
             # What follows the first entry behind a dash moves up to it; its comments are all still there.
-            behind = Counter(line.strip() for line in old[last + 1 :] if line.strip().startswith("#"))
-            assert not behind - Counter(line.strip() for line in new), (path, text, after)
+            following = Counter(line.strip() for line in old[last + 1 :] if line.strip().startswith("#"))
+            assert not following - Counter(line.strip() for line in new), (path, text, after)
             return
         while first > 0 and old[first - 1].strip().startswith(("#", "-")):
             first -= 1

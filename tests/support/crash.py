@@ -18,8 +18,8 @@ from typing import Any
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.disk import Disk
-from canon_ops.files.history import undo
 from canon_ops.files.transaction import Transaction
+from canon_ops.files.undo import undo
 
 __all__ = ["CALLS", "SCENARIOS", "CountingDisk", "FailingDisk", "KillingDisk", "contents", "leftovers", "make_home"]
 

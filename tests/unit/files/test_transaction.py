@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from canon_ops.errors import ExitCode, RefusedError, UsageError
-from canon_ops.files.history import History, NoSuchEntry, Retention, undo
+from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.lock import FileLock, LockTimeout
 from canon_ops.files.transaction import ChangedUnderUs, FileChange, Transaction, edit_files
+from canon_ops.files.undo import undo
 from canon_ops.runtime.clock import ManualClock
 
 

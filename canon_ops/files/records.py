@@ -1,0 +1,94 @@
+"""What the journal and the history write down about a commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from canon_ops.files.atomic import Target
+
+__all__ = ["FileRecord", "Planned", "Record", "Repair", "digest"]
+
+Outcome = Literal["done", "abandoned"]
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file of a commit: its target, both texts, and the mode if it does not exist yet (None: by umask)."""
+
+    target: Target
+    before: bytes | None
+    after: bytes | None
+    new_mode: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What the journal knows of one file. Digests are SHA-256 in hex, None for "no such file"."""
+
+    path: str
+    real: str
+    temporary: str
+    before: str | None
+    after: str | None
+    mode: int | None
+    owner: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One commit, as ``entry.json`` keeps it.
+
+    Attributes:
+        id: sorts by time: ``20260101T120000.000Z-1a2b``.
+        label: the command, for people.
+        undoes: the id that this commit takes back, if it is an undo.
+        outcome: "abandoned" when recovery had to give it up.
+    """
+
+    id: str
+    time_ms: int
+    label: str
+    files: tuple[FileRecord, ...]
+    undoes: str | None = None
+    outcome: Outcome = "done"
+    format: int = field(default=FORMAT)
+
+    def to_json(self) -> bytes:
+        return (json.dumps(asdict(self), indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Record:
+        """Read what ``to_json`` wrote.
+
+        Raises:
+            ValueError: damaged, or written by a newer release.
+        """
+        raw: Any = json.loads(data)
+        if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+            raise ValueError("not a journal record of this release")
+        try:
+            files = tuple(
+                FileRecord(**{**item, "owner": tuple(item["owner"]) if item["owner"] else None})
+                for item in raw.pop("files")
+            )
+            return cls(files=files, **raw)
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"a journal record with unexpected fields: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What recovery found and did: "discarded" (before the commit point), "finished", or "abandoned"."""
+
+    id: str | None
+    outcome: Literal["discarded", "finished", "abandoned"]
+    files: tuple[str, ...]
+
+
+def digest(data: bytes | None) -> str | None:
+    """The SHA-256 of a file's bytes in hex; None for a file that does not exist."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
