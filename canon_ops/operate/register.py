@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from canon_ops.client.errors import ApiError, RequestFailed
@@ -16,6 +16,7 @@ from canon_ops.errors import InternalError, OutsideError
 from canon_ops.operate.local_files import LocalFilesStore
 from canon_ops.operate.registration_steps import Done, Event, Phase, Registration, Written, advance, request_of, rewrite
 from canon_ops.runtime.clock import Clock
+from canon_ops.settings.profiles import KeyReference
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.registration import RegistrationReceipt, RegistrationRequest, RegistrationStatus, Verdict
 
@@ -67,6 +68,8 @@ class RegistrationRun:
         bind: makes the Hermes home use the profile; it must be repeatable.
         watch: told each phase before its effect begins, the final one included.
         wait_s: how long the owner may take; zero asks once without pausing.
+        keep: where a new key goes before the profile is written: itself for the file, or a reference to where it was
+            put. Until Canon has its acknowledgement the key can be fetched again, so a failure here loses nothing.
     """
 
     state: Registration
@@ -77,6 +80,7 @@ class RegistrationRun:
     watch: Callable[[Registration], None] = lambda _state: None
     wait_s: float = LIMIT_S
     every_s: float = POLL_S
+    keep: Callable[[Secret], Secret | KeyReference] = lambda key: key
 
     @property
     def is_with_canon(self) -> bool:
@@ -101,6 +105,9 @@ class RegistrationRun:
         return self.state
 
     async def _step(self, state: Registration) -> Registration:
+        if state.phase is Phase.SAVE and state.credential and isinstance(state.credential.api_key, Secret):
+            kept = self.keep(state.credential.api_key)
+            state = replace(state, credential=replace(state.credential, api_key=kept))
         if state.phase.writes:
             now_ms = self.clock.now_ms()
             written = self.store.update(lambda files: rewrite(state, files, now_ms=now_ms))

@@ -29,7 +29,7 @@ from canon_ops.errors import CanonOpsError, InternalError, RefusedError
 from canon_ops.settings.local_files import LocalFiles
 from canon_ops.settings.pending import Due, PendingFile, PendingRegistration, Wanted
 from canon_ops.settings.problems import AcknowledgementOrphaned, AgentDiffers, ForeignProfile
-from canon_ops.settings.profiles import AgentsFile
+from canon_ops.settings.profiles import AgentsFile, KeyReference
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.registration import (
     KeyAlreadyDelivered,
@@ -104,9 +104,9 @@ class RegistrationRejected(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What an approval brings."""
+    """What an approval brings; the key itself, or where it was put (the shell decides before SAVE)."""
 
-    api_key: Secret
+    api_key: Secret | KeyReference
     agent_id: str
     agent_name: str
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Literal
 
 from canon_ops.errors import CredentialError, OutsideError, RefusedError, UsageError
 from canon_ops.settings.environments import Connection
@@ -59,6 +60,7 @@ class SetupAnswers:
     agent_id: str | None = None  # --agent-id
     use_profile: str | None = None  # --use-profile
     api_key: Secret | None = field(default=None, repr=False)  # --api-key-stdin, --api-key-file, --api-key-env
+    store: str | None = None  # --store: file or keyring
     start_over: bool = False  # --start-over
     wait_s: float = 300.0  # --wait; Canon wire 2.6
 
@@ -68,11 +70,12 @@ class SetupAnswers:
         Raises:
             ContradictingAnswers: they belong to different ways.
         """
+        names_place = self.api_key is not None and self.store == "keyring"  # a pasted key then becomes a profile
         wanted: dict[Way, dict[str, object]] = {
             Way.USE_PROFILE: {"--use-profile": self.use_profile},
             Way.KEY: {"the key": self.api_key},
             Way.REGISTER: {
-                "--canon-profile": self.canon_profile,
+                "--canon-profile": None if names_place else self.canon_profile,
                 "--owner-phone": self.owner_phone,
                 "--agent-id": self.agent_id,
                 "--agent-name": self.agent_name,
@@ -100,6 +103,7 @@ class SetupResult:
         request_id: the registration request; None where none was needed.
         resumed: an earlier run had begun the registration.
         files: what was written, or would be in a dry run.
+        store: where the key is.
         diff: the change of the home's ``.env``, keys masked.
         overridden_by: places that still beat what was set up; each can be dropped by its own ``to_drop()``.
         answers: everything that was answered, the key left out.
@@ -113,6 +117,7 @@ class SetupResult:
     agent_name: str | None
     request_id: str | None
     resumed: bool
+    store: Literal["file", "keyring"]
     files: tuple[Path, ...]
     diff: str
     overridden_by: tuple[Origin, ...]

@@ -15,12 +15,32 @@ Source: command-line contract, section 7; Canon wire 1.5, 3.5; the product docum
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from canon_ops.operate.home_identity import key_lines, profile_lines
+from canon_ops.operate.profile_key import key_of_profile
 from canon_ops.operate.prompts import Prompts
-from canon_ops.operate.setup_answers import KeyOfAnotherAgent, SetupAnswers, SetupResult, Way
-from canon_ops.operate.setup_questions import ask_connection, ask_existing_profile, ask_key, ask_way
-from canon_ops.operate.setup_registration import Watch, register_agent
+from canon_ops.operate.setup_answers import (
+    BadAnswer,
+    ContradictingAnswers,
+    KeyOfAnotherAgent,
+    SetupAnswers,
+    SetupResult,
+    Way,
+)
+from canon_ops.operate.setup_questions import (
+    ask_connection,
+    ask_existing_profile,
+    ask_key,
+    ask_profile_name,
+    ask_way,
+)
+from canon_ops.operate.setup_registration import Watch, register_agent, usual_profile
 from canon_ops.operate.setup_stage import SETUP, SetupPlace, SetupStage, endpoint_answers
+from canon_ops.settings.environments import Connection
+from canon_ops.settings.local_files import LocalFiles
+from canon_ops.settings.secret import Secret
+from canon_ops.wire.agents import AgentIdentity
 
 __all__ = ["SetupPlace", "setup_canon"]
 
@@ -47,6 +67,7 @@ def setup_canon(
         DamagedFile: agents.json or the pending registrations cannot be read; nothing was asked.
         EnvironmentMismatch, RequestFailed: the environment does not answer as itself; nothing was saved.
         CredentialError: Canon refuses the key.
+        KeyringProblem: new keys are to go to the keyring, and it cannot be used; nothing falls back to a file.
         UsageError: an answer is wrong or missing.
         KeyboardInterrupt: Ctrl-C; a request that was sent stays pending, and a note has said so.
     """
@@ -62,16 +83,20 @@ def setup_canon(
 
 
 def _use_profile(stage: SetupStage) -> SetupResult:
+    if stage.answers.store is not None and stage.answers.use_profile:
+        raise ContradictingAnswers(
+            "--use-profile leaves the key where it is, and --store says where it goes",
+            fix=f"canon-ops creds move --to {stage.answers.store} --canon-profile {stage.answers.use_profile}",
+        )
     file, ours = stage.agents.file, stage.agents.for_hermes()
     name = ask_existing_profile(stage.prompts, stage.answers, ours, agents_file=file, current=stage.current_profile)
     profile = next(each for each in ours if each.name == name)
     connection = profile.connection(file)
     stage.verify(connection)
-    if profile.api_key is not None:  # one in the keyring is not fetched for this
-        fix = f"reconnect it: {SETUP} --canon-profile {name}"
-        identity = stage.identify(connection, profile.api_key, fix=fix)
-        if identity.agent_id != profile.agent_id:
-            raise KeyOfAnotherAgent(name, str(profile.agent_id), identity.agent_id, file)
+    key = key_of_profile(profile, stage.place.keyring)
+    identity = stage.identify(connection, key, fix=f"reconnect it: {SETUP} --canon-profile {name}")
+    if identity.agent_id != profile.agent_id:
+        raise KeyOfAnotherAgent(name, str(profile.agent_id), identity.agent_id, file)
     adopted = stage.adopt(name)
     stage.use(profile_lines(name))
     return stage.result(
@@ -81,17 +106,21 @@ def _use_profile(stage: SetupStage) -> SetupResult:
         lambda found: found.profile == name,
         files=adopted,
         canon_profile=name,
+        in_keyring=profile.api_key_ref is not None,
         agent_id=profile.agent_id,
         agent_name=profile.agent_name,
     )
 
 
 def _use_key(stage: SetupStage) -> SetupResult:
+    stage.require_store()
     connection = ask_connection(stage.prompts, stage.answers, pending=None, known=None)
     stage.verify(connection)
     key = ask_key(stage.prompts, stage.answers)
     identity = stage.identify(connection, key, fix=f"copy the key again, or register an agent: {SETUP}")
     stage.prompts.note(f"The key belongs to {identity.display_name or 'an agent'} ({identity.agent_id}).")
+    if stage.stores_in_keyring:
+        return _keep_as_profile(stage, connection, key, identity)
     stage.use(key_lines(key, connection))
     return stage.result(
         Way.KEY,
@@ -100,4 +129,40 @@ def _use_key(stage: SetupStage) -> SetupResult:
         lambda found: found.api_key == key,
         agent_id=identity.agent_id,
         agent_name=identity.display_name,
+    )
+
+
+def _keep_as_profile(stage: SetupStage, connection: Connection, key: Secret, identity: AgentIdentity) -> SetupResult:
+    """A pasted key in the keyring: only a Canon profile can refer to it, so it becomes one."""
+    name = ask_profile_name(stage.prompts, stage.answers, default=usual_profile(stage), taken=stage.agents.names)
+    known = stage.agents.profile(name)
+    if identity.agent_id is None:
+        raise BadAnswer("the key", "Canon takes it and does not say whose it is")
+    if known is not None and known.agent_id != identity.agent_id:
+        raise BadAnswer("--canon-profile", f"{name} is the profile of {known.agent_id or 'another agent'}")
+    agent_id, agent_name = identity.agent_id, identity.display_name or name
+    now_ms = stage.place.clock.now_ms()
+    if not stage.dry_run:
+        place = stage.keep(name, key)
+
+        def save(files: LocalFiles) -> LocalFiles:
+            agents = files.agents.with_credential(
+                name, connection, api_key=place, agent_id=agent_id, agent_name=agent_name, now_ms=now_ms
+            )
+            return replace(files, agents=agents)
+
+        stage.store.update(save)
+    stage.use(profile_lines(name))
+    if not stage.dry_run:
+        stage.forget(key)
+    return stage.result(
+        Way.KEY,
+        connection,
+        SetupAnswers(Way.KEY, **endpoint_answers(connection), canon_profile=name, store="keyring"),
+        lambda found: found.profile == name,
+        files=(stage.store.paths.agents_file,),
+        canon_profile=name,
+        in_keyring=True,
+        agent_id=agent_id,
+        agent_name=agent_name,
     )

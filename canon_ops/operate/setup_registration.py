@@ -26,7 +26,7 @@ from canon_ops.settings.environments import Connection
 from canon_ops.settings.pending import Due, PendingRegistration, Wanted
 from canon_ops.settings.profiles import AgentProfile
 
-__all__ = ["Watch", "register_agent"]
+__all__ = ["Watch", "register_agent", "usual_profile"]
 
 Watch = Callable[[Registration], None]
 
@@ -39,7 +39,8 @@ def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
         questions and the files refuse.
     """
     answers, prompts = stage.answers, stage.prompts
-    name = ask_profile_name(prompts, answers, default=_usual_profile(stage), taken=stage.agents.names)
+    stage.require_store()
+    name = ask_profile_name(prompts, answers, default=usual_profile(stage), taken=stage.agents.names)
     known = stage.agents.profile(name)
     entry = stage.pending.registration(name)
     if answers.start_over:
@@ -55,6 +56,7 @@ def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
         lambda found: found.profile == name,
         files=(stage.store.paths.pending_file, stage.store.paths.agents_file),
         canon_profile=name,
+        in_keyring=_is_in_keyring(stage, name),
         agent_id=done.agent_id,
         agent_name=done.agent_name,
         request_id=done.request_id,
@@ -62,7 +64,7 @@ def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
     )
 
 
-def _usual_profile(stage: SetupStage) -> str:
+def usual_profile(stage: SetupStage) -> str:
     """The profile that is most likely meant: one that waits, the one in use, the only one, or a new one."""
     waiting = stage.pending.for_hermes()
     if len(waiting) == 1:
@@ -146,6 +148,7 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
                 stage.store,
                 stage.place.clock,
                 bind=lambda profile: stage.use(profile_lines(profile)),
+                keep=lambda key: stage.keep(wanted.profile, key),
                 watch=tell,
                 wait_s=stage.answers.wait_s,
                 every_s=stage.place.poll_s,
@@ -166,6 +169,14 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
     return state
 
 
+def _is_in_keyring(stage: SetupStage, name: str) -> bool:
+    """Where the key is now; an earlier run may have put it elsewhere than this one would."""
+    if stage.dry_run:
+        return stage.stores_in_keyring
+    profile = stage.store.read().agents.profile(name)
+    return profile is not None and profile.api_key_ref is not None
+
+
 def _stays(state: Registration) -> str:
     """What Ctrl-C leaves behind. Source: decision L2."""
     profile = state.wanted.profile
@@ -184,5 +195,6 @@ def _answers_of(stage: SetupStage, wanted: Wanted) -> SetupAnswers:
         owner_phone=wanted.owner_phone,
         canon_profile=wanted.profile,
         agent_id=wanted.agent_id,
+        store=stage.answers.store,
         wait_s=stage.answers.wait_s,
     )

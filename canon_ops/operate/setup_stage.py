@@ -16,15 +16,19 @@ from canon_ops.client.health import verify_environment
 from canon_ops.files.transaction import FileChange
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
+from canon_ops.keyring.access import Keyring
+from canon_ops.operate.forget_key import forget_key
 from canon_ops.operate.home_identity import HomeIdentity, Lines, masked_diff, overriding
 from canon_ops.operate.identify import identify
 from canon_ops.operate.local_files import LocalFilesStore
+from canon_ops.operate.profile_key import new_reference
 from canon_ops.operate.prompts import Prompts
-from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
+from canon_ops.operate.setup_answers import BadAnswer, SetupAnswers, SetupResult, Way
+from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, chosen_profile, load_profiles
 from canon_ops.settings.environments import Connection, connection_for
-from canon_ops.settings.profiles import BOOTSTRAP_VARIABLE
+from canon_ops.settings.profiles import BOOTSTRAP_VARIABLE, KeyReference
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import AgentIdentity
 
@@ -42,6 +46,7 @@ class SetupPlace:
         lock_timeout_s: how long to wait for another program that writes the same files.
         poll_s: the pause between two looks at a registration.
         timeout_s: for one request on the network.
+        keyring: where new keys go when that is asked for.
         expected: digests that the home's ``.env`` must still have; see ``expect_unchanged``.
     """
 
@@ -51,6 +56,7 @@ class SetupPlace:
     lock_timeout_s: float = 10.0
     poll_s: float = 3.0  # Canon wire 2.6
     timeout_s: float = 30.0
+    keyring: Keyring = field(default_factory=Keyring)
     expected: Sequence[tuple[Path | None, str]] = ()
 
 
@@ -76,6 +82,39 @@ class SetupStage:
         self.agents = load_profiles(self._surroundings).agents
         self.pending = self.store.read().pending
         self.changes: tuple[FileChange, ...] = ()
+        self._to_keyring = _wants_keyring(answers)
+
+    def require_store(self) -> None:
+        """Refuse early, when new keys are to go to a keyring that cannot be used.
+
+        Raises:
+            KeyringProblem.
+        """
+        if self._to_keyring:
+            self.place.keyring.probe()
+
+    def keep(self, profile: str, key: Secret) -> Secret | KeyReference:
+        """Put a new key where it goes, and give what the profile holds in its place.
+
+        Raises:
+            KeyringProblem: the keyring did not take it.
+        """
+        if not self._to_keyring:
+            return key
+        reference = new_reference(profile, self.store.paths.agents_file)
+        self.place.keyring.put(reference, key)
+        return reference
+
+    def forget(self, key: Secret) -> None:
+        """Take a key that is in the keyring now out of the histories, where an earlier ``.env`` may have left it."""
+        writing = Writing(self.place.home, self.place.environ, "setup canon", lock_timeout_s=self.place.lock_timeout_s)
+        for folder in (self.place.home.path, self.store.paths.home):
+            forget_key(writing, folder, key)
+
+    @property
+    def stores_in_keyring(self) -> bool:
+        """Whether new keys go to the keyring."""
+        return self._to_keyring
 
     @property
     def current_profile(self) -> str | None:
@@ -126,6 +165,7 @@ class SetupStage:
         *,
         files: Sequence[Path] = (),
         canon_profile: str | None = None,
+        in_keyring: bool = False,
         agent_id: str | None,
         agent_name: str | None,
         request_id: str | None = None,
@@ -145,12 +185,19 @@ class SetupStage:
             agent_name=agent_name,
             request_id=request_id,
             resumed=resumed,
+            store="keyring" if in_keyring else "file",
             files=(*files, *(change.path for change in self.changes)),
             diff=masked_diff(self.changes),
             overridden_by=() if self.dry_run else overriding(home, environ, is_meant),
             answers=answers,
             dry_run=self.dry_run,
         )
+
+
+def _wants_keyring(answers: SetupAnswers) -> bool:
+    if answers.store not in (None, "file", "keyring"):
+        raise BadAnswer("--store", "it is file or keyring")
+    return answers.store == "keyring"
 
 
 def endpoint_answers(connection: Connection) -> dict[str, Any]:

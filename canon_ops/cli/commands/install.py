@@ -142,8 +142,9 @@ def command(
     )
     setup: SetupResult | None = None
     if then_setup:
-        place = SetupPlace(context.home, context.environ)
-        setup = setup_canon(place, SetupAnswers(), prompts, dry_run=write.dry_run)
+        place = SetupPlace(context.home, context.environ, keyring=context.keyring)
+        answers = SetupAnswers(store=context.preferences["keyring.store"])
+        setup = setup_canon(place, answers, prompts, dry_run=write.dry_run)
     return Result(
         _report(context, outcome, setup),
         _view(context, outcome, setup, write),

@@ -46,6 +46,7 @@ class SetupReport:
     Attributes:
         request_id: the registration request; null where none was needed.
         resumed: an earlier run had begun the registration.
+        store: where the key is.
         overridden_by: places that still beat what was set up.
     """
 
@@ -56,6 +57,7 @@ class SetupReport:
     agent_name: str | None
     request_id: str | None
     resumed: bool
+    store: Literal["file", "keyring"]
     files: tuple[Path, ...]
     diff: str
     overridden_by: tuple[str, ...]
@@ -85,6 +87,10 @@ def _answer_options(function: F) -> F:
 @click.option("--api-key-stdin", is_flag=True, help="Use an agent key, read from stdin.")
 @click.option("--api-key-file", metavar="FILE", type=click.Path(path_type=Path), help="Use the agent key in FILE.")
 @click.option("--api-key-env", metavar="NAME", help="Use the agent key in the environment variable NAME.")
+@click.option(
+    "--store", type=click.Choice(["file", "keyring"]),
+    help="Where a new key goes; in the keyring it belongs to a Canon profile.  [default: keyring.store, else file]",
+)  # fmt: skip
 @click.option("--start-over", is_flag=True, help="Drop a pending registration of the profile and make a new one.")
 @click.option(
     "--wait", "wait_s", metavar="SECONDS", type=click.FloatRange(min=0),
@@ -115,11 +121,17 @@ def canon_command(
     """
     answers = load_answers(answers_file) if answers_file else {}
     answers |= {name: value for name, value in given.items() if value is not None}
+    if "store" not in answers and "use_profile" not in answers and context.preferences["keyring.store"] != "file":
+        answers["store"] = context.preferences["keyring.store"]
     if "way" in answers:
         answers["way"] = Way(answers["way"])
     key = read_key(context, from_stdin=api_key_stdin, file=api_key_file, variable=api_key_env)
     place = SetupPlace(
-        context.home, context.environ, timeout_s=timeout_s, expected=write.expected_of(context.home.env_file)
+        context.home,
+        context.environ,
+        timeout_s=timeout_s,
+        keyring=context.keyring,
+        expected=write.expected_of(context.home.env_file),
     )
     result = setup_canon(
         place,
@@ -166,6 +178,7 @@ def view_of(context: Context, result: SetupResult, write: WriteOptions) -> list[
     files = ", ".join(str(file) for file in result.files) or "no file changes"
     agent = f"{result.agent_name or 'The agent'}{f' ({result.agent_id})' if result.agent_id else ''}"
     kept = f", kept as Canon profile {result.canon_profile}" if result.canon_profile else ""
+    kept += ", its key in the keyring" if result.store == "keyring" else ""
     verb = "would answer" if result.dry_run else "answers"
     view: list[Block] = [
         Line(f"Hermes profile {home.profile_name}: {files}"),
@@ -189,6 +202,7 @@ def report_of(result: SetupResult) -> SetupReport:
         agent_name=result.agent_name,
         request_id=result.request_id,
         resumed=result.resumed,
+        store=result.store,
         files=result.files,
         diff=result.diff,
         overridden_by=tuple(origin.describe() for origin in result.overridden_by),
