@@ -13,52 +13,40 @@ from canon_hermes_plugin.connecting import Credential
 from canon_hermes_plugin.offload import Offload
 from canon_ops.errors import CanonOpsError, OutsideError
 from canon_ops.files.transaction import Transaction
+from canon_ops.keyring.access import Keyring
+from canon_ops.operate.profile_key import key_in_force
 from canon_ops.settings.credentials import Resolution, resolve
-from canon_ops.settings.secret import Secret
 from canon_ops.settings.surroundings import Surroundings
 
-__all__ = ["KeyringUnread", "find_credential"]
+__all__ = ["find_credential"]
 
 logger = logging.getLogger(__name__)
 
 
-class KeyringUnread(OutsideError):
-    """The profile holds only a reference to the keyring, which this gateway cannot follow."""
-
-    code = "key_in_keyring"
-
-
-async def find_credential(offload: Offload, read_surroundings: Callable[[], Surroundings]) -> Credential:
-    """Resolve the settings.
+async def find_credential(
+    offload: Offload, read_surroundings: Callable[[], Surroundings], keyring: Keyring | None = None
+) -> Credential:
+    """Resolve the settings, and follow a profile's reference into the keyring.
 
     Args:
         read_surroundings: reads what is on disk; it runs on a thread.
+        keyring: asked on that thread, for three seconds at most; the one of this process's environment by default.
 
     Raises:
+        KeyringSilent, KeyringLocked: it may be unlocked later; worth another try.
         CanonOpsError: whatever is wrong with the settings, as a sentence with its fix.
     """
-    return await offload.run(_find, read_surroundings)
+    return await offload.run(_find, read_surroundings, keyring or Keyring())
 
 
-def _find(read_surroundings: Callable[[], Surroundings]) -> Credential:
+def _find(read_surroundings: Callable[[], Surroundings], keyring: Keyring) -> Credential:
     try:
         surroundings = read_surroundings()
     except OSError as exc:
         raise OutsideError(f"{exc.filename} cannot be read: {exc.strerror}.", file=str(exc.filename)) from exc
     resolution = resolve(surroundings)
     _keep_bootstrapped(surroundings, resolution)
-    return Credential(resolution, _key(resolution))
-
-
-def _key(resolution: Resolution) -> Secret:
-    if resolution.api_key is not None:
-        return resolution.api_key
-    reference = resolution.api_key_ref
-    where = f"{reference.service}/{reference.account}" if reference is not None else "nowhere"
-    raise KeyringUnread(
-        f"The key of Canon profile {resolution.profile} is in the keyring ({where}), which the gateway does not read.",
-        fix=f"canon-ops setup canon --canon-profile {resolution.profile}",
-    )
+    return Credential(resolution, key_in_force(resolution, keyring))
 
 
 def _keep_bootstrapped(surroundings: Surroundings, resolution: Resolution) -> None:

@@ -118,7 +118,7 @@ PREFERENCES = (
     Preference(
         "keyring.store", "file", "Where new keys go.", "CANON_OPS_STORE", allowed=("file", "keyring"),
     ),
-    Preference("keyring.use", True, "Whether the system's keyring is asked at all.", "CANON_OPS_KEYRING"),
+    Preference("keyring.use", True, "Whether commands ask the system's keyring.", "CANON_OPS_KEYRING"),
     Preference("history.entries", 50, "How many changes can be undone.", "CANON_OPS_HISTORY_ENTRIES", minimum=1),
     Preference("history.days", 90, "For how many days.", "CANON_OPS_HISTORY_DAYS", minimum=1),
     Preference("lock.timeout", 10.0, "Seconds to wait for another's lock.", "CANON_OPS_LOCK_TIMEOUT", minimum=0),
