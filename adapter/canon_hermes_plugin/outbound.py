@@ -115,7 +115,8 @@ class Outbound:
         match effect:
             case PublishState():
                 self._steer_typing(effect)
-                if not (effect.state.is_open and self._lanes.backlog(effect.conversation_id) >= BEATS_WAITING):
+                is_beat = effect.state.is_open and not effect.active_message_ids
+                if not (is_beat and self._lanes.backlog(effect.conversation_id) >= BEATS_WAITING):
                     self._lanes.add(effect.conversation_id, partial(self._publish, effect))
             case WritePreview():
                 self._lanes.add(effect.conversation_id, partial(self._write, effect))

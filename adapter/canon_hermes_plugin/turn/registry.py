@@ -8,9 +8,10 @@ Two rules keep them apart:
   Canon does not show an idle agent.
 
 A queued follow-up that the host drains inside a finished run has no start hook. It is announced when the host takes it
-from its queue, and begins at the first thing that can only be its own: the typing call in the run's own task, its first
-tool, its first new segment. Until then everything belongs to the turn before it. After that, whoever is bound to the
-turn before it means the successor, because the host's task is still the same (R6.34).
+from its queue, and begins at the first thing that can only be its own: the typing call in the run's own task, which
+every audited host makes, its first tool, an answer beside a finished one. Until then everything belongs to the turn
+before it: a short first answer may begin to stream only now. After that, whoever is bound to the turn before it means
+the successor, because the host's task is still the same (R6.34).
 
 The value is immutable; a :class:`Move` carries the next one. The shell holds the newest, applies one call after the
 other, and carries effects out in order.

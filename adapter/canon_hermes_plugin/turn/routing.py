@@ -9,13 +9,15 @@ send                         a turn is open in the conversation          none is
 from a turn that is over     stale; after a failure an unmarked one is a notice: its own message
 unmarked                     acknowledged, not written                   a plain message
   host's approval prompt     its own message, ``control``                its own message, ``control``
-  own run, follow-up         the first answer, when none is finished     -
-  announced
 ``expect_edits``, own run    staged                                      -
 ``expect_edits``, other      a draft beside the turn, not shown          a loose turn, shown
 ``notify``, own run          staged as finished                          -
 ``notify``, other            its own message, at once                    a loose turn, at once
 ===========================  ==========================================  ================================
+
+While a follow-up is announced, its run has not begun: the host first waits for the stream of the first answer, which
+lags behind, or sends that answer whole and without a mark. So everything from the own run is still the first turn's,
+an unmarked send included while nothing is finished. Only an answer beside a finished one is the follow-up's.
 
 An edit names what it edits. A segment of an open turn is staged; anything of a turn that is over is stale; a draft or a
 loose turn is finished once, and finishing it again is a duplicate.
@@ -180,12 +182,14 @@ def route_send(turns: Turns, conversation: ConversationId, caller: Caller, marks
             return Auxiliary(running[0].id if len(running) == 1 else None)
         return Open(Kind.OWN, finalized=marks.notify)
     follow_up = turns.announced.get(mine.id)
+    has_answer = mine.candidate is not None and mine.candidate.is_deliverable
     if marks.is_unmarked:
-        has_answer = mine.candidate is not None and mine.candidate.is_deliverable
         if follow_up is None or has_answer:
             return Auxiliary(mine.id)
         return Stage(mine.id, finalized=True, is_new=True)
-    return Stage(follow_up.turn_id if follow_up else mine.id, finalized=marks.notify, is_new=True)
+    if follow_up is not None and marks.notify and has_answer:
+        return Stage(follow_up.turn_id, finalized=True, is_new=True)
+    return Stage(mine.id, finalized=marks.notify, is_new=True)
 
 
 def route_edit(

@@ -230,3 +230,28 @@ def saying(text: str) -> Callable[[Hosted, Any, Any], Any]:
 def pieces(text: str, count: int = 10) -> Sequence[str]:
     size = max(1, len(text) // count)
     return [text[index : index + size] for index in range(0, len(text), size)]
+
+
+async def test_a_short_first_answer_streams_after_the_next_message_was_taken(box: CanonSandbox) -> None:
+    """R6.34: the run has ended and the host has taken the follow-up before the first answer's first segment arrives."""
+
+    async def agent(event: Any, adapter: Any) -> None:
+        if event.text != "one":
+            return
+        chat_id, key = event.source.chat_id, next(iter(adapter._active_sessions))
+        await until(lambda: key in adapter._pending_messages)
+        async with consuming(adapter, chat_id) as consumer:
+            consumer.on_delta("answer to one")
+            assert adapter.get_pending_message(key).text == "two"
+        await adapter.send_typing(chat_id)
+        async with consuming(adapter, chat_id) as consumer:
+            consumer.on_delta("answer to two")
+
+    async with hosted(box, agent) as stage:
+        first = box.human.say(None, "one")
+        await until(lambda: stage.events)
+        second = box.human.say(None, "two")
+        answers = [(await box.until("answer", to=message))[0] for message in (first, second)]
+
+    assert [answer["text"] for answer in answers] == ["answer to one", "answer to two"]
+    assert len({answer["metadata"]["turnId"] for answer in answers}) == 2

@@ -559,6 +559,22 @@ def test_a_follow_up_begins_at_the_latest_with_its_first_own_deed(boundary: str)
     assert answer.raw["turnId"] == "hermes-turn-2"
 
 
+def test_a_short_first_answer_may_begin_after_the_announcement() -> None:
+    """R6.34: the host's stream lags behind its run, so a first segment may come after the next message was taken."""
+    desk = PureDesk()
+    run = desk.open()
+
+    desk.announce(run, desk.opening("hermes-turn-2"))
+    draft = desk.send(run, "first answer", **DRAFT).message_id
+    assert draft is not None
+    desk.edit(run, draft, "first answer", finalize=True)
+    desk.typing(run)
+    desk.send(run, "second answer", **NOTIFY)
+    desk.complete(run)
+
+    assert desk.texts == ["first answer", "second answer"]
+
+
 def test_s6_54_an_empty_run_publishes_two_states() -> None:
     """S6.54: start and completion without anything between are thinking and completed."""
     desk = PureDesk()
