@@ -163,6 +163,7 @@ class Request:
         user_id: the sender when a person sent it, else None; it is also who may answer the turn's questions.
         raw: the payload without the reply authority.
         authority: kept beside the event, never in anything a model or a log sees.
+        background: the entries behind ``channel_context``; :func:`released` puts them back.
     """
 
     conversation_id: str
@@ -181,6 +182,7 @@ class Request:
     media_types: tuple[str, ...]
     raw: JsonObject = field(repr=False)
     authority: ReplyAuthority | None = None
+    background: tuple[str, ...] = field(default=(), repr=False)
 
 
 def admit(
@@ -245,7 +247,7 @@ def request(
     message = wake.created.message
     room_state = rooms.routed(state.rooms, wake.conversation_id)
     is_group = room_state.is_group(wake.conversation_id)
-    background, context = suppressed.drain(state.suppressed, wake.conversation_id)
+    others, background = suppressed.drain(state.suppressed, wake.conversation_id)
     intent = delivery_intent(message.metadata)
     if intent is DeliveryIntent.INTERLEAVE and media.is_protected:
         intent = DeliveryIntent.QUEUE  # steering passes text only; the hidden bytes would be lost
@@ -258,7 +260,7 @@ def request(
         identity=identity,
         neutralise=neutralise,
     )
-    return replace(state, rooms=room_state, suppressed=background), Request(
+    return replace(state, rooms=room_state, suppressed=others), Request(
         conversation_id=wake.conversation_id,
         text="\n".join((wake.text, *media.markers)),
         type=MessageType.COMMAND if is_command else media.type,
@@ -269,12 +271,13 @@ def request(
         message_id=message.id,
         reply_to=message.reply_to,
         channel_prompt=prompt,
-        channel_context=context,
+        channel_context=suppressed.rendered(background),
         delivery_intent=intent,
         media_urls=media.urls,
         media_types=media.types,
         raw=wake.created.raw,
         authority=wake.created.reply_authority,
+        background=background,
     )
 
 
@@ -283,6 +286,9 @@ def settled(state: Inbound, message_id: str | None) -> Inbound:
     return replace(state, seen=dedupe.settle(state.seen, message_id))
 
 
-def released(state: Inbound, message_id: str | None) -> Inbound:
-    """The hand-over failed: the next delivery counts as new."""
-    return replace(state, seen=dedupe.release(state.seen, message_id))
+def released(state: Inbound, message_id: str | None, request: Request | None = None) -> Inbound:
+    """The hand-over failed: the next delivery counts as new, and finds the background that ``request`` had taken."""
+    kept = state.suppressed
+    if request is not None:
+        kept = suppressed.give_back(kept, request.conversation_id, request.background)
+    return replace(state, seen=dedupe.release(state.seen, message_id), suppressed=kept)

@@ -83,6 +83,7 @@ class Inflow:
         self._replay = replay
         self._state = Inbound(rooms=rooms.listed(Rooms(), conversations))
         self._cursor = Cursor()
+        self._was_open = False
         self._failures: OrderedDict[str, int] = OrderedDict()
         self._room = asyncio.Semaphore(IN_WORK)
         self._lanes = Lanes(lambda error: logger.error("Canon: an event could not be handled", exc_info=error))
@@ -100,6 +101,9 @@ class Inflow:
     def resume_from(self) -> str | None:
         """The cursor, for a connection that is about to be opened."""
         self._cursor = cursors.rewind(self._cursor)
+        if self._cursor.position is None and self._was_open:
+            logger.warning("Canon: the stream ended before its first event; what was said meanwhile is not replayed")
+        self._was_open = True
         return self._cursor.position
 
     async def refresh_rooms(self) -> None:
@@ -175,6 +179,7 @@ class Inflow:
 
     async def _wake(self, wake: Wake, ticket: Ticket) -> None:
         message_id = wake.created.message.id
+        request: Request | None = None
         try:
             if not wake.is_room_known:
                 await self._look_up(wake.conversation_id)
@@ -186,7 +191,7 @@ class Inflow:
             # The outermost edge of a hand-over. The message must come again, unless it is the message that is bad.
             logger.exception("Canon: message %s could not be handed to Hermes", message_id)
             if not self._is_given_up(message_id):
-                self._state = inbound.released(self._state, message_id)
+                self._state = inbound.released(self._state, message_id, request)
                 self._cursor = cursors.failed(self._cursor, ticket)
                 self._replay()
                 return

@@ -17,7 +17,7 @@ from canon_ops.wire.activity import shorten
 from canon_ops.wire.dispatch import message_chunk_label
 from canon_ops.wire.messages import InboundMessage
 
-__all__ = ["Suppressed", "drain", "keep", "label"]
+__all__ = ["Suppressed", "drain", "give_back", "keep", "label", "rendered"]
 
 ENTRIES: Final = 12  # canon-adapter R3.7, as are all bounds here
 ENTRY_CHARS: Final = 2_000
@@ -55,19 +55,31 @@ def keep(
         neutralise: makes a name inert.
     """
     entry = f"[{label(message, neutralise)}] {shorten(inert_body(text), ENTRY_CHARS)}"
-    kept = (*state.entries.get(conversation_id, ()), entry)[-ENTRIES:]
+    return _bounded(state, conversation_id, (*state.entries.get(conversation_id, ()), entry))
+
+
+def drain(state: Suppressed, conversation_id: str) -> tuple[Suppressed, tuple[str, ...]]:
+    """Take a conversation's entries for the turn that starts now, oldest first; none is an empty tuple."""
+    kept = state.entries.get(conversation_id, ())
+    others = {key: lines for key, lines in state.entries.items() if key != conversation_id}
+    return replace(state, entries=others), kept
+
+
+def give_back(state: Suppressed, conversation_id: str, entries: tuple[str, ...]) -> Suppressed:
+    """The turn did not start: its entries stand in front of what was said since."""
+    return _bounded(state, conversation_id, (*entries, *state.entries.get(conversation_id, ()))) if entries else state
+
+
+def rendered(entries: tuple[str, ...]) -> str | None:
+    """The entries as the host's background text; None when there are none."""
+    return "\n".join((HEADER, *entries)) if entries else None
+
+
+def _bounded(state: Suppressed, conversation_id: str, entries: tuple[str, ...]) -> Suppressed:
+    kept = entries[-ENTRIES:]
     while sum(map(len, kept)) > TOTAL_CHARS:  # one entry alone always fits
         kept = kept[1:]
-    entries = {**state.entries, conversation_id: kept}
-    if len(entries) > CONVERSATIONS:
-        del entries[next(iter(entries))]
-    return replace(state, entries=entries)
-
-
-def drain(state: Suppressed, conversation_id: str) -> tuple[Suppressed, str | None]:
-    """Take a conversation's background for the turn that starts now; None when there is none."""
-    kept = state.entries.get(conversation_id)
-    if not kept:
-        return state, None
-    others = {key: lines for key, lines in state.entries.items() if key != conversation_id}
-    return replace(state, entries=others), "\n".join((HEADER, *kept))
+    conversations = {**state.entries, conversation_id: kept}
+    if len(conversations) > CONVERSATIONS:
+        del conversations[next(iter(conversations))]
+    return replace(state, entries=conversations)

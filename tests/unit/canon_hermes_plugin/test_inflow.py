@@ -311,3 +311,39 @@ async def test_stopping_forgets_what_was_not_handed_over() -> None:
     await flow.stop()
 
     assert (host.taken, flow.cursor, asyncio.all_tasks()) == ([], None, before)
+
+
+async def test_a_failed_hand_over_gives_the_background_back() -> None:
+    """R3.8, D21: the message that comes again brings the background, also what was said while Hermes refused."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m2"] = asyncio.Event()
+    host.refuses.add("m2")
+
+    await flow.take(message("m1", "evt-1", text="before", metadata={"replyBehavior": "suppress_auto_reply"}))
+    await flow.take(message("m2", "evt-2", text="now"))
+    await asyncio.sleep(0)
+    await flow.take(message("m3", "evt-3", text="meanwhile", metadata={"replyBehavior": "suppress_auto_reply"}))
+    host.gates["m2"].set()
+    await flow.drain()
+    host.refuses.clear()
+    flow.resume_from()
+    await flow.take(message("m2", "evt-2", text="now"))
+    await flow.drain()
+
+    (request,) = host.requests
+    assert request.channel_context is not None
+    assert [line.partition("] ")[2] for line in request.channel_context.splitlines()[2:]] == ["before", "meanwhile"]
+
+
+async def test_a_gap_before_the_first_event_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """X4: without a cursor a reopened stream replays nothing, and the log says so; the first opening is no gap."""
+    flow = inflow(Host())
+
+    with caplog.at_level("WARNING"):
+        flow.resume_from()
+        silent = caplog.text
+        flow.resume_from()
+
+    assert silent == ""
+    assert "not replayed" in caplog.text
