@@ -3,6 +3,10 @@
 The lock file is separate from the files it guards and is never deleted, so that every process locks the same inode.
 On network mounts such a lock may be advisory only; the hash check of :mod:`canon_ops.files.transaction` is the real
 guard. Attempts do not block: a lock that hangs in the kernel would outlive any deadline.
+
+Attempts that do not block are unfair: who releases the lock and comes again at once would win over everybody who looks
+every few milliseconds. So there is a turnstile, ``<path>.next``: who wants the lock first takes the turnstile, waits in
+it for the lock, and leaves it with the lock in hand. The former holder stands behind whoever is in it.
 """
 
 from __future__ import annotations
@@ -15,11 +19,12 @@ from typing import ClassVar, Self
 
 from canon_ops.errors import ConflictError
 from canon_ops.files.disk import Disk, explain
+from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.runtime.mounts import network_file_system
 
 __all__ = ["FileLock", "LockTimeout"]
 
-POLL_S = 0.02
+POLL_S = 0.005
 
 
 class LockTimeout(ConflictError):
@@ -40,13 +45,15 @@ class FileLock:
         DiskError: the lock file cannot be made here.
     """
 
-    def __init__(self, path: Path, timeout_s: float = 10.0) -> None:
+    def __init__(self, path: Path, timeout_s: float = 10.0, *, clock: Clock | None = None) -> None:
         import filelock
 
         self.path = path
         self.timeout_s = timeout_s
         # A transaction object may travel between threads (the plugin's worker), the hold belongs to the object.
-        self._lock = filelock.FileLock(path, timeout=timeout_s, mode=0o600, thread_local=False)
+        self._lock = filelock.FileLock(path, mode=0o600, thread_local=False)
+        self._turnstile = filelock.FileLock(path.with_name(f"{path.name}.next"), mode=0o600, thread_local=False)
+        self._clock = clock or SystemClock()
 
     def __enter__(self) -> Self:
         import filelock
@@ -54,7 +61,10 @@ class FileLock:
         try:
             if not self.path.parent.is_dir():
                 Disk().make_folders(self.path.parent, 0o700)
-            self._lock.acquire(timeout=self.timeout_s, poll_interval=POLL_S)
+            deadline_s = self._clock.monotonic_s() + self.timeout_s
+            with self._turnstile.acquire(timeout=self.timeout_s, poll_interval=POLL_S):
+                left_s = max(0.0, deadline_s - self._clock.monotonic_s())
+                self._lock.acquire(timeout=left_s, poll_interval=POLL_S)
         except filelock.Timeout:
             raise self._timed_out() from None
         except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,27 @@ def test_a_released_lock_is_free_and_has_no_holder(tmp_path: Path) -> None:
     with FileLock(path, timeout_s=0):
         pass
     assert holder_of(path) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who stands in the turnstile")
+def test_nobody_is_starved_by_one_who_comes_again_at_once(tmp_path: Path) -> None:
+    """Who waits gets the lock at its next release, though the holder asks for it again without a pause."""
+    path = tmp_path / "lock"
+    got = threading.Event()
+
+    def wait() -> None:
+        with FileLock(path, timeout_s=30):
+            got.set()
+
+    waiter = threading.Thread(target=wait)
+    rounds = 0
+    with FileLock(path):
+        waiter.start()
+        while not (path.with_name("lock.next").exists() and holder_of(path.with_name("lock.next"))):
+            pass  # until the waiter stands in the turnstile
+    while not got.is_set():
+        with FileLock(path, timeout_s=30):
+            rounds += 1
+    waiter.join()
+
+    assert rounds <= 1
