@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-interop keyring-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
+.PHONY: help venv demo test test-hosts test-rows mutants test-interop keyring-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ test: $(STAMP) $(if $(CI),keyring-tools)  ## run the tests against the real host
 
 test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13 choose rows; environments in .hosts)
 	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
+
+test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
+	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" $(TEST_ARGS)
+
+mutants: $(STAMP)  ## put each known defect back, one at a time: the tests that its patch names must fail (MUTANTS=D23 chooses)
+	$(BIN)/python -m scripts.mutants --only "$(MUTANTS)"
 
 check: lint types imports docs  ## everything that needs no test run: format, lint, types, import contracts, generated files
 

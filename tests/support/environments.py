@@ -65,7 +65,7 @@ class Environment:
     def is_made(self) -> bool:
         """It stands, and what it was made from has not changed."""
         stamp = self.folder / ".made-from"
-        return stamp.exists() and stamp.read_text(encoding="utf-8") == self._recipe()
+        return stamp.exists() and stamp.read_text(encoding="utf-8") == self.recipe()
 
     def make(self, *, say: Callable[[str], None] = lambda _: None) -> Path:
         """Its interpreter; the environment is made first when it is missing or was made from something else.
@@ -90,12 +90,13 @@ class Environment:
             self._pip("-c", str(constraints), *self.requirements, *ours)
         if self.without_dependencies:
             self._pip("--no-deps", *self.without_dependencies)
-        self.folder.joinpath(".made-from").write_text(self._recipe(), encoding="utf-8")
+        self.folder.joinpath(".made-from").write_text(self.recipe(), encoding="utf-8")
 
     def _pip(self, *arguments: str) -> None:
         _run([str(self.interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments])
 
-    def _recipe(self) -> str:
+    def recipe(self) -> str:
+        """What it is made from, as its stamp holds it."""
         recipe = {
             "requirements": self.requirements,
             "without_dependencies": self.without_dependencies,

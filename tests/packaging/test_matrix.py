@@ -1,0 +1,142 @@
+"""The targets that run the tests in many environments: which rows there are, and what is made of their reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from canon_ops.hermes.audited import AUDITED_HOSTS, Evidence
+from scripts import test_hosts, test_rows
+from scripts.matrix import ABSENT, Outcome, Row, entered, exit_code, read_report, table
+from tests.support.environments import CHECKOUT, Environment, find_python, minor_of
+
+pytestmark = pytest.mark.checkout
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.a" name="good"/>
+<testcase classname="tests.a" name="bad"><failure message="no"/></testcase>
+<testcase classname="tests.a" name="broken"><error message="no"/></testcase>
+<testcase classname="tests.b" name="away"><skipped/></testcase>
+</testsuite></testsuites>"""
+ROW = Row(("1.0", "3.13"), None, "host")
+
+
+def outcome(*, counts: bool = True, **more: object) -> Outcome:
+    return Outcome(("1.0", "3.13"), counts, "2026-01-01", **more)  # type: ignore[arg-type]
+
+
+def test_a_report_is_counted() -> None:
+    """Errors are failures, skips are told, and what failed has its name."""
+    read = read_report(ROW, "2026-01-01", REPORT, 3.0)
+
+    assert (read.passed, read.failed, read.skipped) == (1, 2, 1)
+    assert read.failures == ("tests.a::bad", "tests.a::broken")
+    assert not read.is_good
+
+
+@pytest.mark.parametrize(
+    ("one", "code"),
+    [
+        (outcome(passed=3), 0),
+        (outcome(passed=3, failed=1), 1),
+        (outcome(passed=0), 1),
+        (outcome(trouble="not installed: no index"), 1),
+        (outcome(trouble=ABSENT), 0),
+        (outcome(passed=3, failed=1, counts=False), 0),
+    ],
+)
+def test_what_fails_the_target(one: Outcome, code: int) -> None:
+    """A row that counts and is not good does; a Python that this machine lacks and the next host do not."""
+    assert exit_code([outcome(passed=1), one]) == code
+
+
+def test_the_table_names_what_does_not_count() -> None:
+    """One line a row, the labels first."""
+    lines = table([outcome(passed=2, seconds=7.6), outcome(failed=1, counts=False)], ("Hermes", "Python")).splitlines()
+
+    assert lines[2] == "| 1.0 | 3.13 | passed | 2 | 0 | 0 | 8 | 2026-01-01 |"
+    assert lines[3].startswith("| 1.0 | 3.13 | FAILED (does not count) |")
+
+
+def test_every_row_that_was_run_is_in_the_matrix() -> None:
+    """H1: evidence by run can be produced again by the target."""
+    rows = {row.labels for row in test_hosts.matrix([], [])}
+
+    assert {(row.hermes, row.python) for row in AUDITED_HOSTS if row.evidence is Evidence.RUN} <= rows
+    assert {row.labels[0] for row in test_hosts.matrix([], []) if not row.counts} == {*test_hosts.NEXT}
+
+
+def test_rows_are_chosen() -> None:
+    """By release, by Python, by group; a refused release has one row, with the tests of the refusal only."""
+    chosen = test_hosts.matrix(["0.19.0", "refused"], ["3.11", "3.13"])
+
+    assert [row.labels for row in chosen] == [("0.19.0", "3.11"), ("0.19.0", "3.13"), ("0.17.0", "3.13")]
+    assert [row.arguments for row in chosen] == [(), (), test_hosts.REFUSAL_TESTS]
+
+
+@pytest.mark.parametrize(("hosts", "pythons"), [(["0.20.0"], []), ([], ["3.9"])])
+def test_a_row_that_does_not_exist_is_refused(hosts: list[str], pythons: list[str]) -> None:
+    """A typo does not run nothing and call it a pass."""
+    with pytest.raises(SystemExit, match="Not in the matrix"):
+        test_hosts.matrix(hosts, pythons)
+
+
+def test_every_dependency_has_a_lower_bound_that_can_be_tested() -> None:
+    """The lowest row constrains each dependency of a user once; a dependency without a bound is refused."""
+    constraints = test_rows.lowest(test_rows.declared())
+
+    names = [one.partition("==")[0] for one in constraints]
+    assert len(names) == len(set(names)) > 10
+    assert test_rows.lowest(["click>=8.1.7", "httpx>=0.27,<1"]) == ("click==8.1.7", "httpx==0.27")
+    with pytest.raises(SystemExit, match="no lower bound"):
+        test_rows.lowest(["click"])
+
+
+def test_an_environment_is_made_again_when_its_recipe_changes(tmp_path: Path) -> None:
+    """The stamp is what it was made from; without a stamp it counts as unfinished."""
+    environment = Environment("stale", requirements=("one==1",), parent=str(tmp_path))
+    environment.folder.mkdir()
+    before = environment.is_made
+    environment.folder.joinpath(".made-from").write_text(environment.recipe())
+
+    after = environment.is_made
+    changed = Environment("stale", requirements=("one==2",), parent=str(tmp_path)).is_made
+
+    assert (before, after, changed) == (False, True, False)
+
+
+def test_an_environment_without_packages_is_made_once(tmp_path: Path) -> None:
+    """Made by the standard library, from this interpreter; the second call finds it."""
+    told: list[str] = []
+    environment = Environment("empty", parent=str(tmp_path))
+
+    python = environment.make(say=told.append)
+    again = environment.make(say=told.append)
+
+    assert python == again
+    assert minor_of(str(python)) == minor_of(str(find_python(minor_of(str(python)) or "")))
+    assert len(told) == 1
+
+
+def test_pyenv_is_asked_when_path_has_no_python(tmp_path: Path) -> None:
+    """A version that pyenv keeps is found, the newest patch level first; a shim that does not run is passed over."""
+    for version, said in (("3.99.2", "3.99"), ("3.99.10", "3.99"), ("3.98.0", "nonsense")):
+        folder = tmp_path / "versions" / version / "bin"
+        folder.mkdir(parents=True)
+        minor = ".".join(version.split(".")[:2])
+        folder.joinpath(f"python{minor}").write_text(f"#!/bin/sh\necho {said}\n")
+        folder.joinpath(f"python{minor}").chmod(0o755)
+    environ = {"PATH": str(tmp_path), "PYENV_ROOT": str(tmp_path), "HOME": str(tmp_path)}
+
+    assert find_python("3.99", environ) == str(tmp_path / "versions" / "3.99.10" / "bin" / "python3.99")
+    assert find_python("3.98", environ) is None
+
+
+def test_a_row_enters_its_environment() -> None:
+    """The environment's commands come first, and nothing leads to another Hermes."""
+    environment = Environment("x")
+
+    environ = entered({"PATH": "/bin", "HERMES_HOME": "/h", "PYTHONPATH": "/p", "LANG": "C"}, environment)
+
+    assert environ == {"PATH": f"{CHECKOUT / '.hosts' / 'x' / 'bin'}:/bin", "LANG": "C"}
