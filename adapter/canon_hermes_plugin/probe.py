@@ -12,12 +12,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from canon_ops.errors import CanonOpsError
+from canon_ops.files.reading import read_optional
 from canon_ops.settings import credentials
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.problems import NotConfigured
@@ -49,7 +49,7 @@ def enablement() -> dict[str, object] | None:
     """The host's ``env_enablement_fn``: settings for a platform that the environment alone turns on."""
     try:
         return credentials.enablement_seed(surroundings_of(None))
-    except OSError:
+    except CanonOpsError:
         return None
 
 
@@ -62,7 +62,7 @@ def _resolves(read: Callable[[], Surroundings]) -> bool:
         credentials.resolve(read())
     except NotConfigured:
         return False
-    except (CanonOpsError, OSError) as error:
+    except CanonOpsError as error:
         _tell_once(str(error))
         return False
     return True
@@ -80,14 +80,14 @@ def surroundings_of(config: Any, environ: Mapping[str, str] = os.environ) -> Sur
         config: the host's platform configuration object, or None where there is none.
 
     Raises:
-        OSError: agents.json exists and cannot be read.
+        NotAFile, BrokenLink, DiskError: agents.json exists and cannot be read.
     """
     agents_file = CanonPaths.from_environ(environ, Path.home()).agents_file
-    agents = None
-    with suppress(FileNotFoundError):
-        agents = agents_file.read_bytes()
     return Surroundings(
-        environ=dict(environ), platform=platform_block(config), agents=agents, agents_file=str(agents_file)
+        environ=dict(environ),
+        platform=platform_block(config),
+        agents=read_optional(agents_file),
+        agents_file=str(agents_file),
     )
 
 

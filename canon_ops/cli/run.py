@@ -23,7 +23,7 @@ from canon_ops.cli.session import Program, Session
 from canon_ops.cli.streams import OutputLost, Streams
 from canon_ops.errors import ExitCode
 
-__all__ = ["run"]
+__all__ = ["run", "signals_raise"]
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
 ) -> ExitCode:
     """Carry out one command line; see :func:`canon_ops.cli.main.start`."""
     session = Session(Program(program, platform), arguments, environ, streams)
-    with _signals_raise():
+    with signals_raise():
         return _run(session)
 
 
@@ -73,7 +73,7 @@ def _invoke(session: Session) -> Result | None:
 
 
 @contextmanager
-def _signals_raise() -> Iterator[None]:
+def signals_raise() -> Iterator[None]:
     """SIGTERM and SIGHUP unwind the run like Ctrl-C does, unless the caller had them ignored (``nohup``)."""
 
     def terminate(_signal: int, _frame: FrameType | None) -> None:

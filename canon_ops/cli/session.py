@@ -162,9 +162,10 @@ class Session:
     def learn_secrets_of_home(self) -> None:
         """Take the keys of the home's ``.env`` before a traceback is shown: it may quote any of them."""
         try:
+            from canon_ops.files.reading import read_optional
             from canon_ops.settings.dotenv import read_dotenv
 
-            entries = read_dotenv(self.home().env_file.read_bytes())
+            entries = read_dotenv(read_optional(self.home().env_file) or b"")
         except Exception:  # this is already the report of a failure: what cannot be read cannot be quoted either
             return
         self.redact.learn({entry.name: entry.value or "" for entry in entries})

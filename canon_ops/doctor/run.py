@@ -20,6 +20,7 @@ from typing import Any
 from canon_ops.doctor.check import Answer, Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.errors import CanonOpsError, ExitCode
+from canon_ops.runtime.abandonable import AbandonableThreads
 
 __all__ = ["Diagnosis", "Verdict", "diagnose", "examine"]
 
@@ -85,12 +86,21 @@ class Diagnosis:
 
 
 def diagnose(checks: Sequence[Check], examination: Examination) -> Diagnosis:
-    """Ask every check; for callers without a loop."""
-    return asyncio.run(examine(checks, examination))
+    """Ask every check; for callers without a loop.
+
+    It returns within the limits of the checks, and a signal ends it, also when a check hangs in the operating system:
+    the thread that hangs is left behind.
+    """
+
+    async def on_threads_that_may_hang() -> Diagnosis:
+        asyncio.get_running_loop().set_default_executor(AbandonableThreads("doctor"))
+        return await examine(checks, examination)
+
+    return asyncio.run(on_threads_that_may_hang())
 
 
 async def examine(checks: Sequence[Check], examination: Examination) -> Diagnosis:
-    """Ask every check, all at once."""
+    """Ask every check, all at once; plain functions run on the loop's default executor."""
     try:
         answers = await asyncio.gather(*(_ask(check, examination) for check in checks))
     finally:

@@ -83,7 +83,7 @@ def find_target(path: Path) -> Target:
     except OSError as error:
         raise explain(error, path, verb="read") from error
     if not stat.S_ISREG(found.st_mode):
-        raise NotAFile(f"{path} is not a regular file", file=str(path))
+        raise NotAFile(f"{path} is not a regular file", fix=f"ls -ld {path}", file=str(path))
     return Target(path, real, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
 
 
@@ -93,7 +93,9 @@ def _follow(path: Path) -> Path:
     except (RuntimeError, OSError) as error:  # Python 3.11 and 3.12 raise RuntimeError for a loop
         if isinstance(error, OSError) and error.errno != errno.ELOOP:
             raise
-        raise BrokenLink(f"{path} is a symbolic link that leads in a circle", file=str(path)) from error
+        raise BrokenLink(
+            f"{path} is a symbolic link that leads in a circle", fix=f"ls -l {path}", file=str(path)
+        ) from error
 
 
 def write_beside(disk: Disk, target: Target, name: Path, data: bytes, *, new_mode: int | None) -> None:

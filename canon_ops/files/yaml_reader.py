@@ -7,6 +7,9 @@ the other. A text that holds such characters must be read alike by both; the pur
 
 All positions are indexes of characters into ``text``: PyYAML's marks count characters, and the byte-order mark is taken
 off first (with it, the C loader's indexes are one too small).
+
+This is the only place that decides whether Hermes can read a configuration: the editor, the doctor and the plugin ask
+here. It needs PyYAML alone, since the plugin imports it inside the gateway.
 """
 
 from __future__ import annotations
@@ -24,12 +27,17 @@ from canon_ops.errors import RefusedError
 __all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
 
 BOM = "\ufeff"
-_MAP, _SEQ, _INT, _MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "int", "merge"))
-_SURE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null"))
+_MAP, _SEQ, _INT, _BOOL, _MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "int", "bool", "merge"))
+_SURE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "null"))
 # About texts with one of these, outside of comments, the two loaders have been seen to differ.
 _DISPUTED = re.compile(r"[?!]|[|>][-+0-9]*#")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
 _ODD = re.compile(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+# Nesting that needs a look: brackets are counted, an indent or a row of dashes as long as this is seen at once.
+_DEEP = 100
+_BRACKET = re.compile(r"[\[\]{}]")
+_DEEP_BLOCK = re.compile(rf"^[ ]{{{_DEEP},}}|(?:[-?:][ \t]+){{{_DEEP // 2},}}", re.MULTILINE)
+_PLAIN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
 
 
@@ -122,6 +130,8 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
         ) from error
     bom = BOM if text.startswith(BOM) else ""
     text = text[len(bom) :]
+    if _may_be_deep(text):
+        _compose(text, yaml.SafeLoader, file)  # refuses it; the C loader would end the process
     root = _compose(text, _C_LOADER or yaml.SafeLoader, file)
     if _C_LOADER and _may_be_disputed(text):
         _refuse_dispute(root, _compose_for_gateway(text, file), file)
@@ -131,6 +141,7 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
         raise _Root(
             f"{file} holds {kind} at its top, where Hermes wants keys",
+            fix=f"give it a key of its own: {file}:{root.start_mark.line + 1}",
             file=file,
             line=root.start_mark.line + 1,
             column=root.start_mark.column + 1,
@@ -139,6 +150,16 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
     if build:
         _build_once(found)
     return found
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether values may be nested so deeply that the C loader, which counts nothing, runs out of stack."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
+        if depth >= _DEEP:
+            return True
+    return _DEEP_BLOCK.search(text) is not None
 
 
 def _may_be_disputed(text: str) -> bool:
@@ -190,6 +211,19 @@ def construct(node: yaml.Node, *, merges: bool = True) -> Any:
     if merges and _merges(node):
         node = copy.deepcopy(node)  # the constructor writes merged pairs into the nodes themselves
     return yaml.constructor.SafeConstructor().construct_document(node)
+
+
+class _Builder(yaml.constructor.SafeConstructor):
+    """PyYAML's safe constructor, which remembers the node that it could not build."""
+
+    failed: yaml.Node | None = None
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except Exception:
+            self.failed = self.failed or node  # the innermost comes first
+            raise
 
 
 def _merges(node: yaml.Node) -> bool:
@@ -246,12 +280,15 @@ def _compose(text: str, loader: Any, file: str) -> yaml.Node | None:
             f"{file} holds a character that YAML forbids (U+{ord(str(error.character)[:1] or ' '):04X}) in line {line}"
             if isinstance(error.character, str)
             else f"{file} holds a character that YAML forbids (U+{error.character:04X}) in line {line}",
+            fix=f"remove the character: {file}:{line}",
             file=file,
             line=line,
             column=position - (text.rfind("\n", 0, position) + 1) + 1,
         ) from error
     except RecursionError as error:
-        raise ConfigSyntaxError(f"{file} is nested too deeply to be read", file=file) from error
+        raise ConfigSyntaxError(
+            f"{file} is nested too deeply to be read", fix=f"repair {file} by hand", file=file
+        ) from error
 
 
 def _line(mark: Any) -> int:
@@ -284,21 +321,35 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> ConfigSyntaxEr
 
 
 def _build_once(found: YamlText) -> None:
-    """Build what is not surely buildable; texts, whole numbers, booleans and nulls are."""
-    constructor = yaml.constructor.SafeConstructor()
+    """Build what is not surely buildable; texts, nulls, plain numbers and words of truth are."""
+    builder = _Builder()
     try:
         # A tree with aliases may repeat itself without end; PyYAML builds each node once.
-        if found.root is not None and ("*" in found.text or not _is_plain_tree(found.root, constructor)):
-            _ = found.value
+        if found.root is not None and ("*" in found.text or not _is_plain_tree(found.root, builder)):
+            builder.construct_document(copy.deepcopy(found.root) if found.may_merge else found.root)
     except yaml.MarkedYAMLError as error:
         raise _syntax(error, found.text, found.file) from error
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise ConfigSyntaxError(
-            f"{found.file} holds a value that Hermes cannot build: {error}", file=found.file
-        ) from error
+    except Exception as error:  # an index, an attribute, a number: PyYAML lets through whatever Python says
+        raise _not_built(builder.failed, error, found.file) from error
 
 
-def _is_plain_tree(node: yaml.Node, constructor: yaml.constructor.SafeConstructor) -> bool:
+def _not_built(node: yaml.Node | None, error: Exception, file: str) -> ConfigSyntaxError:
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    if node is None:
+        return ConfigSyntaxError(
+            f"{file} holds a value that Hermes cannot build: {why}", fix=f"repair {file} by hand", file=file
+        )
+    line, column = int(node.start_mark.line) + 1, int(node.start_mark.column) + 1
+    return ConfigSyntaxError(
+        f"{file} holds a value at line {line}, column {column} that Hermes cannot build: {why}",
+        fix=f"put it in quotes, if it is meant as text: {file}:{line}",
+        file=file,
+        line=line,
+        column=column,
+    )
+
+
+def _is_plain_tree(node: yaml.Node, constructor: _Builder) -> bool:
     """Build every scalar that may not be buildable; False when there is more to it than scalars."""
     if isinstance(node, yaml.MappingNode) and node.tag == _MAP:
         for key, value in node.value:
@@ -311,6 +362,11 @@ def _is_plain_tree(node: yaml.Node, constructor: yaml.constructor.SafeConstructo
         return all(_is_plain_tree(item, constructor) for item in node.value)
     if not isinstance(node, yaml.ScalarNode):
         return False
-    if node.tag not in _SURE and not (node.tag == _INT and node.value.isdecimal()):
+    sure = (
+        node.tag in _SURE
+        or (node.tag == _INT and _PLAIN_NUMBER.fullmatch(node.value))
+        or (node.tag == _BOOL and node.value.lower() in constructor.bool_values)
+    )
+    if not sure:
         constructor.construct_object(node)
     return True

@@ -3,7 +3,7 @@
 Hermes' own ``load_config`` creates the home and ten folders in it, so a question must not go through it. The rules
 for plugins and platform blocks are the host's (Hermes host, 4.1, 4.2 and 6.1): a list that is no list counts as absent;
 ``gateway.platforms`` lies below ``platforms`` and their ``extra`` maps are merged; words such as "off" are booleans
-where the host takes them for one. Editing is the business of canon_ops.files.
+where the host takes them for one. What Hermes can read at all is decided in canon_ops.files, where it is edited too.
 """
 
 from __future__ import annotations
@@ -12,20 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
+from canon_ops.files.reading import read_optional
+from canon_ops.files.yaml_reader import read_yaml
 
-from canon_ops.errors import OutsideError, RefusedError
-
-__all__ = ["ConfigUnreadable", "HermesConfig", "read_config"]
+__all__ = ["HermesConfig", "read_config"]
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
-
-
-class ConfigUnreadable(RefusedError):
-    """config.yaml is no single YAML mapping; a fresh gateway would run on defaults."""
-
-    code = "config_unreadable"
 
 
 @dataclass(frozen=True)
@@ -80,42 +73,13 @@ def read_config(file: Path) -> HermesConfig:
     """Parse config.yaml; an absent or empty file is an empty configuration.
 
     Raises:
-        ConfigUnreadable: with line and column where YAML tells them.
-        OutsideError: the file cannot be opened.
+        ConfigSyntaxError: Hermes cannot read it, with line and column where they are known.
+        NotAFile, BrokenLink, DiskError: the file cannot be opened.
     """
-    try:
-        data = file.read_bytes()
-    except FileNotFoundError:
+    data = read_optional(file)
+    if data is None:
         return HermesConfig(file, exists=False)
-    except OSError as exc:
-        raise OutsideError(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
-    try:
-        tree = yaml.safe_load(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as exc:
-        line = data[: exc.start].count(b"\n") + 1
-        raise _unreadable(file, "it is not UTF-8", line, None) from exc
-    except yaml.YAMLError as exc:
-        mark = getattr(exc, "problem_mark", None)
-        why = " ".join(str(part) for part in (getattr(exc, "context", None), getattr(exc, "problem", None)) if part)
-        raise _unreadable(
-            file, why or "it is no YAML", mark.line + 1 if mark else None, mark.column + 1 if mark else None
-        ) from exc
-    if tree is None:
-        return HermesConfig(file)
-    if not isinstance(tree, dict):
-        raise _unreadable(file, f"it holds a {type(tree).__name__} where a mapping is expected", 1, 1)
-    return HermesConfig(file, tree)
-
-
-def _unreadable(file: Path, why: str, line: int | None, column: int | None) -> ConfigUnreadable:
-    place = f" (line {line}{f', column {column}' if column else ''})" if line else ""
-    return ConfigUnreadable(
-        f"Hermes cannot read {file}: {why}{place}; it would run on defaults.",
-        fix=f"repair {file}{f' at line {line}' if line else ''} by hand; canon-ops never writes over it",
-        file=str(file),
-        line=line,
-        column=column,
-    )
+    return HermesConfig(file, read_yaml(data, str(file)).value)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

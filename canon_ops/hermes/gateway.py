@@ -26,6 +26,9 @@ from types import TracebackType
 from typing import Self
 
 from canon_ops.errors import OutsideError
+from canon_ops.files.atomic import BrokenLink, NotAFile
+from canon_ops.files.disk import DiskError
+from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import HermesHome
 
 __all__ = [
@@ -128,12 +131,13 @@ def read_state(home: HermesHome) -> GatewayState | None:
     """
     file = home.path / STATE_FILE
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        data = read_optional(file)
+        if data is None:
+            return None
+        document = json.loads(data.decode("utf-8"))
         if not isinstance(document, dict):
             raise ValueError("not an object")
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as exc:
+    except (NotAFile, BrokenLink, DiskError, ValueError) as exc:
         raise GatewayStateDamaged(
             f"{file} cannot be read as the gateway's state: {exc}.", fix=home.command("gateway status"), file=str(file)
         ) from exc

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from canon_ops.errors import OutsideError
+from canon_ops.files.reading import read_optional
 from canon_ops.hermes.contract import Described, Parameter
 from canon_ops.hermes.homes import HermesHome
 
@@ -228,8 +229,8 @@ def discover_plugins(
         HostUnusable: no answer, or the host's loader itself failed.
     """
     with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
-        if home.config_file.exists():
-            Path(scratch, "config.yaml").write_bytes(home.config_file.read_bytes())
+        if (config := read_optional(home.config_file)) is not None:
+            Path(scratch, "config.yaml").write_bytes(config)
         answer = _ask(python, {"discover": True}, {**environ, "HERMES_HOME": scratch}, timeout_s)
     if answer.get("plugins") is None:
         raise HostUnusable(f"Hermes' own plugin loader failed: {answer.get('plugins_error')}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from canon_ops.errors import OutsideError
+from canon_ops.files.reading import read_optional
 from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.homes import user_home
 from canon_ops.settings.paths import CanonPaths
@@ -29,9 +29,9 @@ def surroundings_from_disk(
         platform: the ``platforms.canon`` block when the host has parsed it already; read from config.yaml otherwise.
 
     Raises:
-        ConfigUnreadable: config.yaml is no single YAML mapping.
+        ConfigSyntaxError: config.yaml is there and Hermes cannot read it.
         UnreadableDotenv: ``.env`` is in an encoding that nobody reads.
-        OutsideError: a file is there and cannot be opened.
+        NotAFile, BrokenLink, DiskError: a file is there and cannot be opened.
     """
     config_file, env_file = hermes_home / "config.yaml", hermes_home / ".env"
     block = read_config(config_file).platform("canon") if platform is None else platform
@@ -58,18 +58,8 @@ def canon_paths_from_disk(hermes_home: Path, environ: Mapping[str, str]) -> Cano
     """Where Canon's files are for this home: ``.env`` may move them.
 
     Raises:
-        UnreadableDotenv, OutsideError: as above.
+        UnreadableDotenv, NotAFile, BrokenLink, DiskError: as above.
     """
     env_file = hermes_home / ".env"
     merged = Surroundings(environ=environ, dotenv=read_optional(env_file), dotenv_file=str(env_file)).gateway_environ
     return CanonPaths.from_environ(merged, user_home(environ))
-
-
-def read_optional(file: Path) -> bytes | None:
-    """A file's bytes, None when there is no such file; :class:`OutsideError` when it cannot be opened."""
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as exc:
-        raise OutsideError(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,19 @@ def test_asking_opens_nothing_and_writes_nothing(own_home: Path, monkeypatch: py
 
     assert probe.is_ready() and probe.is_configured(platform_config())
     assert list((own_home / "canon_home").iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["d: 2024-13-45\n", "d: !!float x\n", "d: !!bool x\n", 'd: !!int ""\n', "\t"])
+def test_a_config_that_cannot_be_read_is_a_no(text: str, own_home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A check that raised would be a fault of the plugin in the host's eyes; the log says what is wrong."""
+    write_config(own_home, text)
+
+    assert probe.is_ready() is False
+    assert "config.yaml" in caplog.text
+
+
+def test_files_that_are_no_files_are_a_no(own_home: Path) -> None:
+    """A pipe in the place of a file would hold up the host for ever."""
+    os.mkfifo(own_home / "canon_home" / "agents.json")
+
+    assert (probe.is_ready(), probe.is_configured(platform_config()), probe.enablement()) == (False, False, None)

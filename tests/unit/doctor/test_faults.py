@@ -39,6 +39,12 @@ NO_HOST = dict.fromkeys(
 NO_NETWORK = dict.fromkeys(["creds.accepted", "net.api", "net.stream", "net.environment"], "skipped")
 NO_CREDENTIAL = {"creds.present": "error", "creds.binding": "skipped", **NO_NETWORK}
 NO_BINDING = {"creds.binding": "error", **NO_NETWORK}
+NO_CONFIG = {
+    "config.parse": "error",
+    **dict.fromkeys(["plugin.enabled", "plugin.denied", "platform.enabled", "gateway.multiplex"], "skipped"),
+    **dict.fromkeys(["creds.present", "creds.binding"], "skipped"),
+    **NO_NETWORK,
+}
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +203,19 @@ def config_with_a_tab(clinic: Clinic) -> None:
     clinic.write_config(CONFIG.replace("  canon:", "\tcanon:"))
 
 
+def config_with_a_date_that_is_none(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG + "day: 2024-13-45\n")
+
+
+def config_with_half_a_character(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG + 'half: "\\ud800"\n')
+
+
+def config_that_is_a_pipe(clinic: Clinic) -> None:
+    clinic.home.joinpath("config.yaml").unlink()
+    os.mkfifo(clinic.home / "config.yaml")
+
+
 def no_config(clinic: Clinic) -> None:
     clinic.home.joinpath("config.yaml").unlink()
 
@@ -338,15 +357,10 @@ SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
     (platform_off_above, {"platform.enabled": "error"}),
     (platform_quoted, {"platform.enabled": "warning"}),
     (platform_unmentioned, {"platform.enabled": "info"}),
-    (
-        config_with_a_tab,
-        {
-            "config.parse": "error",
-            **dict.fromkeys(["plugin.enabled", "plugin.denied", "platform.enabled", "gateway.multiplex"], "skipped"),
-            **dict.fromkeys(["creds.present", "creds.binding"], "skipped"),
-            **NO_NETWORK,
-        },
-    ),
+    (config_with_a_tab, NO_CONFIG),
+    (config_with_a_date_that_is_none, NO_CONFIG),
+    (config_with_half_a_character, NO_CONFIG),
+    (config_that_is_a_pipe, NO_CONFIG),
     (no_config, {"config.parse": "info", "plugin.enabled": "error", "platform.enabled": "info"}),
     (multiplexing, {"gateway.multiplex": "error"}),
     (env_line_that_is_none, {"env.parse": "warning"}),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +72,46 @@ def test_a_check_that_takes_too_long_is_unknown(examination: Examination) -> Non
         Finding(Status.UNKNOWN, "No answer within 0.01 s."),
         OK,
     ]
+
+
+def test_a_check_that_hangs_in_its_thread_holds_up_nothing(examination: Examination) -> None:
+    """A read from a dead mount never returns: the limit ends the run, and the thread is left behind."""
+    never = threading.Event()
+
+    diagnosis = diagnose([check(lambda _: never.wait() and OK, limit_s=0.01), check(lambda _: OK)], examination)
+
+    assert [verdict.finding.status for verdict in diagnosis.verdicts] == [Status.UNKNOWN, Status.OK]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_run_that_hangs(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    """SIGTERM and Ctrl-C reach the loop while a check hangs, and nothing joins its thread afterwards."""
+    script = f"""
+import sys, threading
+from canon_ops.cli.errors import failure_of
+from canon_ops.cli.run import signals_raise
+from canon_ops.doctor.check import Check
+from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.run import diagnose
+from canon_ops.hermes.homes import resolve_home
+
+def hang(_):
+    print("hangs", flush=True)
+    threading.Event().wait()
+
+environ = {{"HOME": {str(tmp_path)!r}}}
+try:
+    with signals_raise():
+        diagnose([Check("a.b", "T", "Q?", hang)], Examination(resolve_home(environ), environ))
+except BaseException as exc:
+    sys.exit(failure_of(exc).exit_code)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "hangs\n"
+
+        process.send_signal(number)
+
+        assert process.wait(10) == code
 
 
 def test_a_missing_fact_is_a_skip_that_points_on(examination: Examination) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.errors import OutsideError
-from canon_ops.hermes.config_file import ConfigUnreadable, HermesConfig, read_config
+from canon_ops.files.atomic import NotAFile
+from canon_ops.files.yaml_reader import ConfigSyntaxError
+from canon_ops.hermes.config_file import HermesConfig, read_config
 
 
 def config(folder: Path, text: str | bytes) -> HermesConfig:
@@ -110,18 +111,20 @@ def test_a_platform_block_is_merged_as_the_host_merges_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "line", "column", "word"),
     [
-        (b"plugins:\n\tenabled: [borgee]\n", 2, 1, "cannot start any token"),
-        (b"a: 1\n---\nb: 2\n", 2, 1, "another document"),
+        (b"plugins:\n\tenabled: [borgee]\n", 2, 1, "has a tab"),
+        (b"a: 1\n---\nb: 2\n", 2, 1, "several documents"),
         (b"- a\n- b\n", 1, 1, "holds a list"),
         (b"a: {b\n", 2, 1, ""),
-        (b"a: 1\nb: caf\xe9\n", 2, None, "not UTF-8"),
+        (b"a: 1\nb: caf\xe9\n", 2, 7, "not UTF-8"),
+        (b"a: 1\nd: 2024-13-45\n", 2, 4, "cannot build"),
+        (b'a: "\\ud800"\n', 1, 7, "cannot be read"),
     ],
 )
 def test_a_file_that_hermes_cannot_read_is_refused_with_its_place(
     text: bytes, line: int, column: int | None, word: str, tmp_path: Path
 ) -> None:
     """BR-02: line, column and reason; the file is untouched."""
-    with pytest.raises(ConfigUnreadable) as caught:
+    with pytest.raises(ConfigSyntaxError) as caught:
         config(tmp_path, text)
 
     assert (caught.value.line, caught.value.column) == (line, column)
@@ -129,9 +132,9 @@ def test_a_file_that_hermes_cannot_read_is_refused_with_its_place(
     assert (tmp_path / "config.yaml").read_bytes() == text
 
 
-def test_a_folder_in_its_place_is_an_outside_error(tmp_path: Path) -> None:
+def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
     """What cannot be opened is not a fault in the YAML."""
     (tmp_path / "config.yaml").mkdir()
 
-    with pytest.raises(OutsideError):
+    with pytest.raises(NotAFile):
         read_config(tmp_path / "config.yaml")

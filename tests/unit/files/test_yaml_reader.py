@@ -1,0 +1,88 @@
+"""Whatever Hermes' loaders raise on is a refusal of ours with a place, and nothing else is ever raised."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from canon_ops.files.yaml_reader import ConfigSyntaxError, read_yaml
+
+# Both loaders let through what Python says about each of these.
+NOT_BUILT = {
+    "a date that no calendar has": "d: 2024-13-45",
+    "an hour that no day has": "d: 2001-01-01T99:00:00Z",
+    "a word for a number": "d: !!float x",
+    "nothing for a number": 'd: !!int ""',
+    "an octal nine": "d: !!int 089",
+    "a word for a truth": "d: !!bool x",
+    "a word for a time": "d: !!timestamp x",
+    "a number of 5,000 digits": "d: " + "9" * 5_000,
+}
+
+
+@pytest.mark.parametrize("text", NOT_BUILT.values(), ids=NOT_BUILT)
+def test_a_value_that_cannot_be_built_is_refused_with_its_place(text: str) -> None:
+    """The line and column are those of the value, also behind an alias or inside a list."""
+    before = "a: &here [1]\nb: *here\n"
+
+    for data, column in ((text, 4), (before + text, 4), (f"{before}c: [{text[3:]}]", 5)):
+        with pytest.raises(ConfigSyntaxError) as caught:
+            read_yaml(data.encode(), "config.yaml")
+        assert (caught.value.line, caught.value.column) == (data.count("\n") + 1, column)
+        assert caught.value.fix
+
+
+@pytest.mark.parametrize(("kind", "levels"), [("brackets", 100_000), ("dashes", 3_000), ("indents", 1_000)])
+def test_deep_nesting_is_refused_and_not_fatal(kind: str, levels: int) -> None:
+    """The gateway's loader gives up at some depth; the other one would take the whole process with it."""
+    text = {
+        "brackets": "a: " + "[" * levels + "]" * levels,
+        "dashes": "a:\n  " + "- " * levels + "x",
+        "indents": "".join(f"{' ' * level}a:\n" for level in range(levels)),
+    }[kind]
+    script = (
+        "import sys\nsys.setrecursionlimit(400)  # PyYAML takes seconds to reach the usual one\n"
+        "from canon_ops.errors import CanonOpsError\nfrom canon_ops.files.yaml_reader import read_yaml\n"
+        "try:\n    read_yaml(sys.stdin.buffer.read(), 'f')\nexcept CanonOpsError as exc:\n    print(exc.code, exc.fix)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], input=text, capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stdout) == (0, "config_syntax repair f by hand\n")
+
+
+@pytest.mark.parametrize("levels", [10, 120])
+def test_nesting_that_both_loaders_take_is_read(levels: int) -> None:
+    """A look is not a refusal."""
+    assert read_yaml(f"a: {'[' * levels}{']' * levels}".encode(), "f").value["a"]
+
+
+TEXTS = st.lists(
+    st.sampled_from([
+        "a: ", "b: ", "- ", "\n", "  ", "[", "]", "{", "}", ",", "!!int ", "!!float ", "!!bool ", "!!timestamp ",
+        "!!set ", "!!omap ", "!!binary ", "!!null ", "!x ", "! ", "&n ", "*n", "<<: ", "? ", "x", "089", "1e9", "1:99",
+        "2024-13-45", '"\\ud800"', '"', "'", "|", ">-", "#", "\t", "=", "%", "---\n", "...\n", "\u2028", "\x07",
+    ]),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+@example("a: 2024-13-45")
+@example('a: "\\ud800"')
+def test_a_text_is_read_as_both_loaders_read_it_or_refused(text: str) -> None:
+    """No text raises anything but the refusal; what is read is what both loaders build."""
+    try:
+        found = read_yaml(text.encode("utf-8", "surrogatepass"), "config.yaml").value
+    except ConfigSyntaxError as error:
+        assert error.fix
+        return
+
+    for loader in (yaml.SafeLoader, yaml.CSafeLoader):
+        assert repr(yaml.load(text, loader) or {}) == repr(found)  # noqa: S506  # both are safe
