@@ -126,5 +126,5 @@ class Setting:
 
     @property
     def shown(self) -> str:
-        """The value for people; a secret shows its last characters at most."""
+        """The value for people on a terminal; a secret shows its last characters at most."""
         return self.value.hint() if isinstance(self.value, Secret) else self.value

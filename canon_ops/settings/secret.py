@@ -13,6 +13,7 @@ from typing import NoReturn
 
 __all__ = ["Secret", "redact"]
 
+_MARK = "[secret]"
 _HINT_CHARS = 4  # command-line contract, section 4: at most the last four characters
 _MIN_CHARS_FOR_HINT = 16  # four characters of a shorter secret would be too large a part of it
 
@@ -21,7 +22,9 @@ _KEY_SHAPES = re.compile(r"(?:agk|bgr)_[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0
 
 
 class Secret:
-    """Text that shows itself as ``…a1b2``, or as ``[secret]`` when it is short.
+    """Text that shows itself as ``[secret]``: what is printed may end in a log, a pipe or a JSON document.
+
+    Only a terminal may show the last characters, and asks for them: :meth:`hint`.
 
     It compares and hashes by value, is false when empty, and refuses to be pickled or copied into JSON.
     """
@@ -36,19 +39,19 @@ class Secret:
         return self._value
 
     def hint(self) -> str:
-        """What people may see of it."""
+        """What people may see of it, on a terminal and nowhere else: ``…a1b2``, nothing of a short one."""
         if len(self._value) >= _MIN_CHARS_FOR_HINT:
             return "…" + self._value[-_HINT_CHARS:]
-        return "[secret]" if self._value else "[empty]"
+        return str(self)
 
     def __repr__(self) -> str:
-        return f"Secret({self.hint()})"
+        return f"Secret({self})"
 
     def __str__(self) -> str:
-        return self.hint()
+        return _MARK if self._value else "[empty]"
 
     def __format__(self, spec: str) -> str:
-        return format(self.hint(), spec)
+        return format(str(self), spec)
 
     def __bool__(self) -> bool:
         return bool(self._value)
@@ -69,7 +72,7 @@ class Secret:
 
 
 def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
-    """Replace every given secret in ``text`` by its hint, and everything that looks like a key by ``[secret]``.
+    """Replace every given secret in ``text``, and everything that looks like a key, by ``[secret]``.
 
     Args:
         secrets: those that are known to the caller; the longest is replaced first, so that one that contains another
@@ -81,5 +84,5 @@ def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
         reverse=True,
     )
     for secret in known:
-        text = text.replace(secret.reveal(), secret.hint())
-    return _KEY_SHAPES.sub("[secret]", text)
+        text = text.replace(secret.reveal(), _MARK)
+    return _KEY_SHAPES.sub(_MARK, text)

@@ -176,6 +176,20 @@ class TestKeys:
         assert not env_file(home).exists()
         assert "0123456789" not in ran.err
 
+    @pytest.mark.parametrize("form", ["--json", "--plain", "--diff"])
+    def test_no_part_of_a_key_leaves(self, program: Runner, home: Path, canon: CanonSandbox, form: str) -> None:
+        """Neither a document nor records nor a diff hold the last characters; the sandbox's keys are no exception."""
+        key = canon.endpoints.agent_key
+        (home / ".hermes").mkdir()
+        env_file(home).write_text("CANON_API_KEY=agk_live_0123456789abcdef\n")
+        (home / "key").write_text(key)
+
+        ran = program("setup", "canon", *endpoints(canon), "--api-key-file", str(home / "key"), "--diff", form)
+
+        assert ran.code == 0, ran.err
+        assert "CANON_API_KEY=[secret]" in ran.out and "CANON_API_KEY=[secret 2]" in ran.out
+        assert key[-4:] not in ran.out + ran.err and "cdef" not in ran.out + ran.err
+
     def test_one_source_at_a_time(self, program: Runner) -> None:
         """Two are a contradiction."""
         ran = program("setup", "canon", "--api-key-stdin", "--api-key-env", "X")

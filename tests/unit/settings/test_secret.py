@@ -14,17 +14,18 @@ KEY = "agk_live_0123456789a1b2"
 
 
 @pytest.mark.parametrize(
-    ("value", "hint"), [(KEY, "…a1b2"), ("short", "[secret]"), ("x" * 15, "[secret]"), ("", "[empty]")]
+    ("value", "shown", "hint"),
+    [(KEY, "[secret]", "…a1b2"), ("x" * 15, "[secret]", "[secret]"), ("", "[empty]", "[empty]")],
 )
-def test_a_secret_shows_four_characters_at_most(value: str, hint: str) -> None:
-    """Every way to print a secret gives its hint; a short one gives nothing of itself."""
+def test_a_secret_shows_nothing_and_four_characters_when_asked(value: str, shown: str, hint: str) -> None:
+    """Whatever prints a secret may print into a log or a document; a terminal asks for its hint."""
     secret = Secret(value)
 
-    assert [str(secret), f"{secret}", secret.hint()] == [hint] * 3
-    assert repr(secret) == f"Secret({hint})"
-    assert f"{secret:>12}" == f"{hint:>12}"
-    assert "%s" % secret == hint  # noqa: UP031  # the old spelling prints as well
-    assert secret.reveal() == value
+    assert [str(secret), f"{secret}", f"{secret!s}"] == [shown] * 3
+    assert repr(secret) == f"Secret({shown})"
+    assert f"{secret:>12}" == f"{shown:>12}"
+    assert "%s" % secret == shown  # noqa: UP031  # the old spelling prints as well
+    assert (secret.hint(), secret.reveal()) == (hint, value)
 
 
 def test_a_secret_compares_by_value() -> None:
@@ -49,7 +50,7 @@ def test_redaction_erases_what_it_knows_and_what_looks_like_a_key() -> None:
     text = f"key {KEY} pw hunter2secret, agk_live_unknown99 Bearer abc.def-ghi/jkl bgr_k1_abcdef end"
 
     assert redact(text, [Secret(KEY), "hunter2secret", ""]) == (
-        "key …a1b2 pw [secret], [secret] Bearer [secret] [secret] end"
+        "key [secret] pw [secret], [secret] Bearer [secret] [secret] end"
     )
 
 
