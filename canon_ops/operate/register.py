@@ -14,11 +14,24 @@ from typing import Protocol
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.errors import InternalError, OutsideError
 from canon_ops.operate.local_files import LocalFilesStore
-from canon_ops.operate.registration_steps import Done, Event, Phase, Registration, Written, advance, request_of, rewrite
+from canon_ops.operate.registration_steps import (
+    Done,
+    Event,
+    Phase,
+    Refused,
+    Registration,
+    RegistrationRefused,
+    RequestNotOurs,
+    Written,
+    advance,
+    request_of,
+    rewrite,
+)
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.profiles import KeyReference
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.registration import RegistrationReceipt, RegistrationRequest, RegistrationStatus, Verdict
+from canon_ops.wire.retry import certainly_not_handled
 
 __all__ = [
     "AcknowledgementFailed",
@@ -95,7 +108,8 @@ class RegistrationRun:
         Raises:
             AcknowledgementFailed: only the acknowledgement is missing.
             RegistrationUnknown: the request that we wait for is gone.
-            RequestFailed: Canon was not reached, or refused; the pending entry stays.
+            RequestNotOurs: our local id stands for another request.
+            RequestFailed: Canon was not reached, or is in trouble; the pending entry stays.
             CanonOpsError: the refusals of the machine and of the files.
         """
         self.watch(self.state)
@@ -129,13 +143,20 @@ class RegistrationRun:
             case _:
                 raise InternalError(f"the phase {state.phase.value} has no effect")
 
-    async def _submit(self, state: Registration) -> RegistrationReceipt:
+    async def _submit(self, state: Registration) -> RegistrationReceipt | Refused:
+        request = request_of(state)
         try:
-            return await self.calls.register(request_of(state))
+            return await self.calls.register(request)
         except ApiError as exc:
-            if exc.status == 409:  # the local id stands for another request, of which we have no record
-                exc.fix = f"{_again(state)} --start-over"
-            raise
+            profile = state.wanted.profile
+            if exc.status == 409:
+                raise RequestNotOurs(profile, exc.what) from exc
+            if not _is_definite_refusal(exc):
+                raise
+            is_owner_unknown = exc.status == 404
+            return Refused(
+                RegistrationRefused(profile, request.owner_phone, exc.what, is_owner_unknown=is_owner_unknown)
+            )
 
     async def _wait(self, state: Registration) -> RegistrationStatus | None:
         request_id, poll_token = _request(state)
@@ -180,6 +201,11 @@ def _request(state: Registration) -> tuple[str, Secret]:
     if entry is None or entry.request_id is None or entry.poll_token is None:
         raise InternalError("there is no request to ask about")
     return entry.request_id, entry.poll_token
+
+
+def _is_definite_refusal(exc: ApiError) -> bool:
+    """Whether the request itself is wrong, and Canon has nothing of it."""
+    return 400 <= exc.status < 500 and not exc.retryable and certainly_not_handled(exc.outcome)
 
 
 def _is_gone(exc: RequestFailed) -> bool:

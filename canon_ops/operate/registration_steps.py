@@ -6,7 +6,8 @@
        │                              ▲ │ │                          ▲
        │ entry has its request ───────┘ │ └─▶ UNDECIDED               │
        │ entry has its marker ──────────┼────────────────────────────┘
-                                        └─ rejected, or the key is gone ──▶ DROP ──▶ REFUSED
+                     │                  └─ rejected, or the key is gone ──▶ DROP ──▶ REFUSED
+                     └─ refused for good: Canon has no such request ─────────▲
 
 Each phase has one effect, and the effect is complete and durable before the next phase begins. A key is in agents.json
 before Canon may forget it (SAVE before ACKNOWLEDGE). The pending entry goes last, after the home was bound to the
@@ -21,6 +22,7 @@ Source: Canon wire 3.5; canon-adapter SC.11 to SC.14.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
@@ -44,8 +46,11 @@ __all__ = [
     "Credential",
     "Done",
     "Phase",
+    "Refused",
     "Registration",
+    "RegistrationRefused",
     "RegistrationRejected",
+    "RequestNotOurs",
     "Written",
     "advance",
     "begin",
@@ -74,7 +79,7 @@ class Phase(Enum):
     DROP = "drop"  # remove the pending entry of a request that leads nowhere
     REGISTERED = "registered"  # final
     UNDECIDED = "undecided"  # final: the owner has said nothing within the time; the entry stays
-    REFUSED = "refused"  # final: rejected, or the key is gone; ``trouble`` says which
+    REFUSED = "refused"  # final: refused, rejected, or the key is gone; ``trouble`` says which
 
     @property
     def writes(self) -> bool:
@@ -99,6 +104,33 @@ class RegistrationRejected(RefusedError):
         super().__init__(
             f"The owner rejected the registration of {profile}; nothing was saved",
             fix=f"agree with the owner, then register again: canon-ops setup canon --canon-profile {profile}",
+        )
+
+
+class RegistrationRefused(RefusedError):
+    """Canon took the request for wrong and keeps nothing of it."""
+
+    code = "registration_refused"
+
+    def __init__(self, profile: str, owner_phone: str, why: str, *, is_owner_unknown: bool) -> None:
+        again = f"canon-ops setup canon --canon-profile {shlex.quote(profile)}"
+        super().__init__(
+            f"Canon knows no owner with the phone number {owner_phone}; nothing was registered ({why})"
+            if is_owner_unknown
+            else f"Canon refused to register {profile}; nothing was saved: {why}",
+            fix=f"{again} --owner-phone NUMBER" if is_owner_unknown else f"change what it complains about: {again}",
+        )
+
+
+class RequestNotOurs(RefusedError):
+    """Canon has another request under our local id, of which there is no record here."""
+
+    code = "registration_conflict"
+
+    def __init__(self, profile: str, why: str) -> None:
+        super().__init__(
+            f"Canon has another request of {profile} under the same id: {why}",
+            fix=f"canon-ops setup canon --canon-profile {shlex.quote(profile)} --start-over",
         )
 
 
@@ -151,7 +183,14 @@ class Done:
     """An effect without a result (ACKNOWLEDGE, BIND) is complete."""
 
 
-Event = Written | Done | RegistrationReceipt | RegistrationStatus | None
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Canon refused the request for good, and has none."""
+
+    trouble: RegistrationRefused
+
+
+Event = Written | Done | Refused | RegistrationReceipt | RegistrationStatus | None
 """What came of a phase. None stands for a wait that ended without a decision."""
 
 
@@ -225,6 +264,8 @@ def advance(state: Registration, event: Event, files: LocalFiles | None = None) 
             return _prepared_to_go_on(state, now)
         case Phase.SUBMIT, RegistrationReceipt():
             return replace(state, phase=Phase.RECORD, receipt=event)
+        case Phase.SUBMIT, Refused(trouble):  # kept, the entry would hold the next run to the same wrong answers
+            return replace(state, phase=Phase.DROP, trouble=trouble)
         case Phase.RECORD, Written(now):
             return replace(state, phase=Phase.WAIT, entry=now.pending.registration(state.wanted.profile))
         case Phase.WAIT, None:

@@ -7,6 +7,7 @@ used again. Keys are never among them.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Literal
 
 from canon_ops.errors import CredentialError, OutsideError, RefusedError, UsageError
 from canon_ops.settings.environments import Connection
+from canon_ops.settings.profiles import AgentProfile
 from canon_ops.settings.provenance import Origin
 from canon_ops.settings.secret import Secret
 
@@ -23,6 +25,7 @@ __all__ = [
     "KeyOfAnotherAgent",
     "ManagedHome",
     "NoProfiles",
+    "ProfileInTheWay",
     "RegistrationPending",
     "SetupAnswers",
     "SetupResult",
@@ -43,7 +46,7 @@ class SetupAnswers:
     """Answers given beforehand; each names the option that gives it.
 
     Args:
-        start_over: drop a pending registration of the profile and make a new request.
+        start_over: make a new request: drop a pending one, and replace an agent that the profile holds unbound.
         wait_s: how long to wait for the owner; zero only sends the request and looks once.
     """
 
@@ -130,8 +133,8 @@ class BadAnswer(UsageError):
 
     code = "answer_invalid"
 
-    def __init__(self, option: str, why: str) -> None:
-        super().__init__(f"The answer for {option} cannot be used: {why}", fix=f"give another {option}")
+    def __init__(self, option: str, why: str, *, fix: str | None = None) -> None:
+        super().__init__(f"The answer for {option} cannot be used: {why}", fix=fix or f"give another {option}")
 
 
 class ContradictingAnswers(UsageError):
@@ -172,6 +175,36 @@ class KeyOfAnotherAgent(CredentialError):
         super().__init__(
             f"The key of the Canon profile {profile} is that of agent {actual}, not of {stored}",
             fix=f"reconnect it: canon-ops setup canon --canon-profile {profile}",
+            file=agents_file,
+        )
+
+
+class ProfileInTheWay(RefusedError):
+    """The name holds an agent that is not bound to the chosen environment; registering would write over it.
+
+    Attributes:
+        may_be_same_agent: the profile names no other environment, so its agent may be one of the chosen one.
+    """
+
+    code = "profile_in_the_way"
+
+    def __init__(self, profile: AgentProfile, environment_id: str, agents_file: str) -> None:
+        self.may_be_same_agent = profile.environment_id in (None, environment_id)
+        agent = f"agent {profile.agent_id}" if profile.agent_id else "a key"
+        name = shlex.quote(profile.name)
+        again = f"canon-ops setup canon --canon-profile {name}"
+        fix = f"choose another --canon-profile, or replace it: {again} --start-over"
+        if self.may_be_same_agent:
+            reconnect = f"{again} --agent-id {shlex.quote(profile.agent_id)}" if profile.agent_id else ""
+            fix = (
+                f"canon-ops profile migrate {name} --environment {environment_id}   # keeps its key; or "
+                + (f"reconnect it: {reconnect}; or " if reconnect else "")
+                + f"replace it: {again} --start-over"
+            )
+        super().__init__(
+            f"The Canon profile {profile.name} holds {agent} and is bound to "
+            + (f"no endpoints of {environment_id}" if self.may_be_same_agent else str(profile.environment_id)),
+            fix=fix,
             file=agents_file,
         )
 

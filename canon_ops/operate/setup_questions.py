@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.operate.phone import BadPhone, clean_phone
-from canon_ops.operate.prompts import Choice, Prompts, Question
-from canon_ops.operate.setup_answers import BadAnswer, NoProfiles, SetupAnswers, Way
+from canon_ops.operate.prompts import Choice, MissingAnswer, Prompts, Question
+from canon_ops.operate.setup_answers import BadAnswer, NoProfiles, ProfileInTheWay, SetupAnswers, Way
 from canon_ops.settings.environments import (
     BINDING_FIELDS,
     DEFAULT_ENVIRONMENT_ID,
@@ -30,6 +30,7 @@ from canon_ops.settings.records import text_field
 from canon_ops.settings.secret import Secret
 
 __all__ = [
+    "ask_about_profile_in_the_way",
     "ask_agent_id",
     "ask_connection",
     "ask_existing_profile",
@@ -154,6 +155,31 @@ def ask_agent_id(prompts: Prompts, answers: SetupAnswers) -> str | None:
     return prompts.text(question, default="", validate=complaint).strip() or None
 
 
+def ask_about_profile_in_the_way(
+    prompts: Prompts, known: AgentProfile, connection: Connection, agents_file: str
+) -> str | None:
+    """What becomes of a profile that is not bound to ``connection``: the agent to reconnect, or None for a new one.
+
+    Raises:
+        ProfileInTheWay: it is to stay, or nobody can be asked.
+    """
+    trouble = ProfileInTheWay(known, connection.environment_id, agents_file)
+    choices = [
+        Choice("replace", "Register a new agent in its place", "its key and its identity are gone from this machine"),
+        Choice("leave", "Leave it as it is, and stop"),
+    ]
+    if known.agent_id and trouble.may_be_same_agent:
+        choices.insert(0, Choice("reconnect", f"Reconnect agent {known.agent_id}", "its owner is asked for it again"))
+    question = Question(f"{trouble.what}. What shall become of it?", "--agent-id or --start-over")
+    try:
+        answer = prompts.choose(question, choices)
+    except MissingAnswer as exc:
+        raise trouble from exc
+    if answer == "leave":
+        raise trouble
+    return known.agent_id if answer == "reconnect" else None
+
+
 def ask_owner_phone(prompts: Prompts, answers: SetupAnswers) -> str:
     """The owner's number, cleaned; a typed one is shown back until it is right.
 
@@ -193,7 +219,7 @@ def ask_key(prompts: Prompts, answers: SetupAnswers) -> Secret:
     if answers.api_key is not None:
         key = answers.api_key.reveal().strip()
         if (why := complaint(key)) is not None:
-            raise BadAnswer("the key", why)
+            raise BadAnswer("the agent key", why, fix="copy the key again")
         return Secret(key)
     question = Question("Agent key", "--api-key-stdin, --api-key-file or --api-key-env")
     return Secret(prompts.secret(question, validate=complaint).reveal().strip())

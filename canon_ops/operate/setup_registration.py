@@ -15,6 +15,7 @@ from canon_ops.operate.register import RegistrationRun, mint_local_id
 from canon_ops.operate.registration_steps import DEFAULT_DESCRIPTION, DEFAULT_NAME, Phase, Registration, begin, rewrite
 from canon_ops.operate.setup_answers import RegistrationPending, SetupAnswers, SetupResult, Way
 from canon_ops.operate.setup_questions import (
+    ask_about_profile_in_the_way,
     ask_agent_id,
     ask_connection,
     ask_owner_phone,
@@ -97,6 +98,8 @@ def _wanted(
         description = ask_text(prompts, Question("What it is for", "--description"), description, default=usual)
         agent_id = _agent_id(stage, connection, entry, known)
     stored_phone = entry.owner_phone if entry and answers.owner_phone is None else None
+    if stored_phone:
+        prompts.note(f"The owner is asked at {stored_phone}, as the earlier run was told.")
     return Wanted(
         profile=name,
         connection=connection,
@@ -119,6 +122,9 @@ def _agent_id(
         if stored is not None:
             stage.prompts.note(f"Agent {stored} is asked for again.")
             return None
+    is_told = bool((stage.answers.agent_id or "").strip() or stage.answers.start_over)
+    if known is not None and known.holds_an_agent and not known.is_bound_to(connection) and not is_told:
+        return ask_about_profile_in_the_way(stage.prompts, known, connection, stage.agents.file)
     return ask_agent_id(stage.prompts, stage.answers)
 
 

@@ -69,7 +69,7 @@ class SetupStage:
         changes: what :meth:`use` did to the home's ``.env``, or would do.
 
     Raises:
-        ManagedHome, DamagedFile, BadBootstrap, UnreadableDotenv, ConfigUnreadable: on making it.
+        ManagedHome, DamagedFile, BadBootstrap, UnreadableDotenv, ConfigSyntaxError: on making it.
     """
 
     def __init__(self, place: SetupPlace, answers: SetupAnswers, prompts: Prompts, *, dry_run: bool) -> None:

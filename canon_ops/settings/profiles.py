@@ -78,6 +78,11 @@ class AgentProfile:
         """Whether our client type may use it."""
         return self.client_type in (None, CLIENT_TYPE)
 
+    @property
+    def holds_an_agent(self) -> bool:
+        """Whether there is something to lose: an identity, or a key."""
+        return bool(self.agent_id or self.api_key or self.api_key_ref)
+
     def missing(self) -> tuple[str, ...]:
         """The names of required fields that the entry lacks, as the file spells them."""
         key = () if self.api_key or self.api_key_ref else ("apiKey",)

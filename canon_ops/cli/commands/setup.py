@@ -91,7 +91,10 @@ def _answer_options(function: F) -> F:
     "--store", type=click.Choice(["file", "keyring"]),
     help="Where a new key goes; in the keyring it belongs to a Canon profile.  [default: keyring.store, else file]",
 )  # fmt: skip
-@click.option("--start-over", is_flag=True, help="Drop a pending registration of the profile and make a new one.")
+@click.option(
+    "--start-over", is_flag=True,
+    help="Make a new registration: drop a pending one, and replace an agent that the profile holds unbound.",
+)  # fmt: skip
 @click.option(
     "--wait", "wait_s", metavar="SECONDS", type=click.FloatRange(min=0),
     help="How long to wait for the owner's decision; 0 sends the request and looks once.  [default: 300]",

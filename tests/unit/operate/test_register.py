@@ -15,7 +15,7 @@ from canon_ops.client.registration import RegistrationApi
 from canon_ops.errors import CanonOpsError, ExitCode, OutsideError
 from canon_ops.operate.local_files import LocalFilesStore
 from canon_ops.operate.register import AcknowledgementFailed, RegistrationRun, RegistrationUnknown, mint_local_id
-from canon_ops.operate.registration_steps import Phase, Registration, begin
+from canon_ops.operate.registration_steps import Phase, Registration, RegistrationRefused, RequestNotOurs, begin
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.settings.environments import Connection, connection_for
@@ -323,10 +323,46 @@ async def test_a_local_id_in_use_says_how_to_begin_anew(undecided: Desk) -> None
     """Canon has another request under our local id, of which we have no record."""
     undecided.box.fault("answer", method="POST", path="/agents/register", status=409)
 
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(RequestNotOurs) as caught:
         await undecided.register()
 
     assert caught.value.fix == "canon-ops setup canon --canon-profile ops --start-over"
+    assert caught.value.exit_code is ExitCode.FAILED
+    assert undecided.pending()["ops"]["ownerPhone"] == OWNER
+
+
+async def test_an_owner_whom_canon_does_not_know_leaves_no_entry(desk: Desk) -> None:
+    """Nothing exists at Canon: the next run may name another number, and the sentence says which one was wrong."""
+    refused = await desk.register(owner_phone="+15559999")
+
+    assert refused.phase is Phase.REFUSED and isinstance(refused.trouble, RegistrationRefused)
+    assert "+15559999" in refused.trouble.what
+    assert refused.trouble.fix == "canon-ops setup canon --canon-profile ops --owner-phone NUMBER"
+    assert refused.trouble.exit_code is ExitCode.FAILED
+    assert desk.pending() == {}
+    assert (await desk.register()).phase is Phase.REGISTERED
+
+
+@pytest.mark.parametrize("status", [400, 403, 422])
+async def test_a_request_that_canon_refuses_leaves_no_entry(undecided: Desk, status: int) -> None:
+    """Every definite refusal is one of the request, and is not repeated by the next run."""
+    undecided.box.fault("answer", method="POST", path="/agents/register", status=status)
+
+    refused = await undecided.register()
+
+    assert isinstance(refused.trouble, RegistrationRefused) and str(status) in refused.trouble.what
+    assert undecided.pending() == {}
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 503])
+async def test_a_request_of_unknown_fate_keeps_its_entry(undecided: Desk, status: int) -> None:
+    """Canon may have it, or may take it later: the next run sends the same one."""
+    undecided.box.fault("answer", method="POST", path="/agents/register", status=status)
+
+    with pytest.raises(ApiError):
+        await undecided.register()
+
+    assert undecided.pending()["ops"]["ownerPhone"] == OWNER
 
 
 async def test_a_request_of_another_environment_is_refused(undecided: Desk) -> None:

@@ -19,13 +19,14 @@ from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.operate.phone import BadPhone
 from canon_ops.operate.prompts import MissingAnswer, Prompts, Unattended
-from canon_ops.operate.registration_steps import Phase, Registration, RegistrationRejected
+from canon_ops.operate.registration_steps import Phase, Registration, RegistrationRefused, RegistrationRejected
 from canon_ops.operate.setup_answers import (
     BadAnswer,
     ContradictingAnswers,
     KeyOfAnotherAgent,
     ManagedHome,
     NoProfiles,
+    ProfileInTheWay,
     RegistrationPending,
     SetupAnswers,
     SetupResult,
@@ -336,6 +337,99 @@ def test_starting_over_makes_a_new_request(undecided: Machine) -> None:
 
     assert second.value.request_id != first.value.request_id
     assert undecided.pending()["ops"]["ownerPhone"] == OTHER_PHONE
+
+
+def test_a_wrong_owner_phone_can_be_corrected(machine: Machine) -> None:
+    """The run that was refused is an error and leaves nothing that holds the next one to its number."""
+    with pytest.raises(RegistrationRefused):
+        machine.setup(machine.registering(owner_phone="+15559999"))
+
+    assert machine.pending() == {}
+    assert machine.setup(machine.registering()).agent_id is not None
+
+
+def test_a_number_of_an_earlier_run_is_told(undecided: Machine) -> None:
+    """Nobody is asked through a number that was not shown."""
+    undecided.write_pending(ops=pending_entry(**undecided.binding, ownerPhone=OTHER_PHONE, requestId=None))
+    prompts = ScriptedPrompts(("--agent-name", None), ("--description", None), ("--agent-id", None))
+    answers = replace(undecided.registering(wait_s=0.0), owner_phone=None)
+
+    with pytest.raises(RegistrationPending):
+        undecided.setup(answers, prompts)
+
+    assert f"The owner is asked at {OTHER_PHONE}, as the earlier run was told." in prompts.said
+
+
+def unbound(**more: object) -> dict[str, object]:
+    """A profile as older clients wrote it: a key, an agent, an environment, no endpoints."""
+    return {
+        "apiKey": "agk_live_sandbox_old_0123456789",
+        "agentId": "agent_old",
+        "environmentId": "canon-dev-v1",
+        **more,
+    }
+
+
+def known_agent(machine: Machine) -> str:
+    """An agent that Canon has already."""
+    return machine.box.engine.read(lambda world: next(iter(world.agents)))
+
+
+def test_an_unbound_profile_is_never_overwritten_unasked(machine: Machine) -> None:
+    """Without a person it is refused before anything is sent, and the ways out are named."""
+    machine.write_agents(ops=unbound())
+    before = machine.tree()
+
+    with pytest.raises(ProfileInTheWay) as caught:
+        machine.setup(machine.registering())
+
+    assert caught.value.exit_code is ExitCode.FAILED
+    assert "agent agent_old" in caught.value.what
+    for way_out in ("profile migrate ops", "--agent-id agent_old", "--start-over"):
+        assert way_out in str(caught.value.fix)
+    assert machine.tree() == before
+    assert machine.box.human.registrations() == []
+
+
+@pytest.mark.parametrize("entry", [unbound(environmentId="canon-prod-v1"), unbound(agentId=None), unbound(apiKey=None)])
+def test_whatever_a_profile_holds_is_in_the_way(machine: Machine, entry: dict[str, object]) -> None:
+    """A key alone, an identity alone, and an agent of another environment can each be lost."""
+    machine.write_agents(ops={name: value for name, value in entry.items() if value is not None})
+
+    with pytest.raises(ProfileInTheWay):
+        machine.setup(machine.registering())
+
+
+def test_a_person_decides_about_an_unbound_profile(machine: Machine) -> None:
+    """Leaving it stops; reconnecting asks for its agent; replacing registers another."""
+    questions = [("--agent-name", None), ("--description", None)]
+
+    def setup(answer: str) -> SetupResult:
+        script = ScriptedPrompts(*questions, ("--agent-id or --start-over", answer))
+        return machine.setup(machine.registering(), script)
+
+    agent_id = known_agent(machine)
+    machine.write_agents(ops=unbound(agentId=agent_id))
+    with pytest.raises(ProfileInTheWay):
+        setup("leave")
+    assert machine.agents()["ops"] == unbound(agentId=agent_id)
+
+    assert setup("reconnect").agent_id == agent_id
+
+    machine.write_agents(ops=unbound(agentId=agent_id))
+    assert setup("replace").agent_id not in (None, agent_id)
+
+
+@pytest.mark.parametrize("consent", [{"start_over": True}, {"agent_id": "known"}])
+def test_an_unbound_profile_may_be_given_up_by_option(machine: Machine, consent: dict[str, Any]) -> None:
+    """--start-over replaces it; --agent-id asks for a certain agent."""
+    machine.write_agents(ops=unbound())
+    if "agent_id" in consent:
+        consent = {"agent_id": known_agent(machine)}
+
+    done = machine.setup(machine.registering(**consent))
+
+    assert machine.agents()["ops"]["agentId"] == done.agent_id != "agent_old"
 
 
 def test_a_rejection_is_an_error_and_leaves_no_trace(undecided: Machine) -> None:
