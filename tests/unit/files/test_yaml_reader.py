@@ -37,17 +37,19 @@ def test_a_value_that_cannot_be_built_is_refused_with_its_place(text: str) -> No
         assert caught.value.fix
 
 
-@pytest.mark.parametrize(("kind", "levels"), [("brackets", 100_000), ("dashes", 3_000), ("indents", 1_000)])
-def test_deep_nesting_is_refused_and_not_fatal(kind: str, levels: int) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: " + "[\n" * 100_000 + "]\n" * 100_000,
+        "a:\n  " + "- " * 3_000 + "x",
+        "".join(f"{' ' * level}a:\n" for level in range(1_000)),
+    ],
+    ids=["brackets", "dashes", "indents"],
+)
+def test_deep_nesting_is_refused_and_not_fatal(text: str) -> None:
     """The gateway's loader gives up at some depth; the other one would take the whole process with it."""
-    text = {
-        "brackets": "a: " + "[" * levels + "]" * levels,
-        "dashes": "a:\n  " + "- " * levels + "x",
-        "indents": "".join(f"{' ' * level}a:\n" for level in range(levels)),
-    }[kind]
     script = (
-        "import sys\nsys.setrecursionlimit(400)  # PyYAML takes seconds to reach the usual one\n"
-        "from canon_ops.errors import CanonOpsError\nfrom canon_ops.files.yaml_reader import read_yaml\n"
+        "import sys\nfrom canon_ops.errors import CanonOpsError\nfrom canon_ops.files.yaml_reader import read_yaml\n"
         "try:\n    read_yaml(sys.stdin.buffer.read(), 'f')\nexcept CanonOpsError as exc:\n    print(exc.code, exc.fix)"
     )
 
