@@ -9,10 +9,10 @@ Source: Canon adapter R2.15, R6.26.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from canon_hermes_plugin.turn.events import TurnEvent
 from canon_ops.settings.secret import Secret
 
 __all__ = ["ACTIVE", "ActiveAdapter", "ActiveSet", "LiveAuthority"]
@@ -33,9 +33,7 @@ class ActiveAdapter(Protocol):
 
     def live_authority(self) -> LiveAuthority | None: ...
     def has_open_turn(self, conversation_id: str) -> bool: ...
-    def note_tool_started(self, call: Mapping[str, Any]) -> None: ...
-    def note_tool_finished(self, call: Mapping[str, Any]) -> None: ...
-    def note_subagent_stopped(self, call: Mapping[str, Any]) -> None: ...
+    def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None: ...
 
 
 class ActiveSet:

@@ -14,10 +14,9 @@ from functools import cache
 from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
-from canon_hermes_plugin.host import Host
+from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.ports import Arrival, Reply
-from canon_hermes_plugin.registration import MAX_MESSAGE_BYTES
 from canon_hermes_plugin.runtime import CanonRuntime, make_runtime
 from canon_ops.wire.splitting import PART_BYTES, byte_length
 

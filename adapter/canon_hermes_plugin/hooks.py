@@ -1,8 +1,8 @@
 """The host's tool hooks, turned into activity of the Canon turn they belong to.
 
 The host calls these on its agent threads, never awaits them, and blocks a tool whose ``pre_tool_call`` callback is
-slow. So they only read the task's session values, hand a plain mapping to every connected adapter and return; the
-adapter takes it over on its own loop. They never raise and return nothing: a return value would be a verdict.
+slow. So they only read the task's session values, hand an event to every connected adapter and return; the adapter
+takes it over on its own loop. They never raise and return nothing: a return value would be a verdict.
 
 Source: Canon adapter R1.10, R6.26.
 """
@@ -10,13 +10,14 @@ Source: Canon adapter R1.10, R6.26.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from canon_hermes_plugin import host
-from canon_hermes_plugin.active import ACTIVE, ActiveAdapter, ActiveSet
+from canon_hermes_plugin.active import ACTIVE, ActiveSet
+from canon_hermes_plugin.turn.events import SubagentStopped, ToolFinished, ToolStarted, TurnEvent
 
-__all__ = ["HOOK_NAMES", "ActivityHooks", "activity_hooks"]
+__all__ = ["HOOK_NAMES", "ActivityHooks", "activity_hooks", "subagent_stopped", "tool_finished", "tool_started"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,27 +53,62 @@ class ActivityHooks:
         self._active = active
 
     def pre_tool_call(self, **call: Any) -> None:
-        self._fan_out(lambda adapter, facts: adapter.note_tool_started(facts), call)
+        self._note(tool_started, call)
 
     def post_tool_call(self, **call: Any) -> None:
-        self._fan_out(lambda adapter, facts: adapter.note_tool_finished(facts), call)
+        self._note(tool_finished, call)
 
     def subagent_stop(self, **call: Any) -> None:
-        self._fan_out(lambda adapter, facts: adapter.note_subagent_stopped(facts), call)
+        self._note(subagent_stopped, call)
 
-    def _fan_out(self, note: Callable[[ActiveAdapter, dict[str, Any]], None], call: dict[str, Any]) -> None:
+    def _note(self, read: Callable[[Mapping[str, Any]], TurnEvent], call: dict[str, Any]) -> None:
         try:
             members = self._active.members()
             conversation_id = self._session_value("HERMES_SESSION_CHAT_ID") if members else ""
             if not conversation_id or self._session_value("HERMES_SESSION_PLATFORM") != self._platform:
                 return
-            facts = {
-                **call,
-                "conversation_id": conversation_id,
-                "session_key": self._session_value("HERMES_SESSION_KEY"),
-                "delegated": self._in_delegated_child(),
-            }
+            event = read({**call, "delegated": self._in_delegated_child()})
+            session_key = self._session_value("HERMES_SESSION_KEY")
             for adapter in members:
-                note(adapter, facts)
+                adapter.note(conversation_id, session_key, event)
         except Exception:  # a hook that raises would be logged by the host once per tool call, and help nobody
             logger.warning("Canon activity hook failed", exc_info=True)
+
+
+def tool_started(call: Mapping[str, Any]) -> ToolStarted:
+    """What ``pre_tool_call`` says; keys that are absent or of another kind read as unknown."""
+    return ToolStarted(
+        _text(call, "tool_name"),
+        call_id=_text(call, "tool_call_id") or None,
+        args=call.get("args"),
+        delegated=bool(call.get("delegated")),
+        request=_text(call, "api_request_id") or None,
+    )
+
+
+def tool_finished(call: Mapping[str, Any]) -> ToolFinished:
+    """What ``post_tool_call`` says."""
+    return ToolFinished(
+        _text(call, "tool_name"),
+        call_id=_text(call, "tool_call_id") or None,
+        args=call.get("args"),
+        result=call.get("result"),
+        status=_text(call, "status") or "ok",
+        duration_ms=call.get("duration_ms"),
+    )
+
+
+def subagent_stopped(call: Mapping[str, Any]) -> SubagentStopped:
+    """What ``subagent_stop`` says."""
+    return SubagentStopped(
+        _text(call, "child_role"),
+        child_session_id=_text(call, "child_session_id") or None,
+        summary=call.get("child_summary"),
+        status=_text(call, "child_status") or "ok",
+        duration_ms=call.get("duration_ms"),
+    )
+
+
+def _text(call: Mapping[str, Any], key: str) -> str:
+    value = call.get(key)
+    return value if isinstance(value, str) else ""

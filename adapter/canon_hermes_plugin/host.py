@@ -20,6 +20,7 @@ from typing import Any, Final
 
 __all__ = [
     "HELPERS",
+    "MAX_MESSAGE_BYTES",
     "PLATFORM_NAME",
     "Helper",
     "Host",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 PLATFORM_NAME: Final = "canon"
+MAX_MESSAGE_BYTES: Final = 3_900  # one part of 3,800 and the 100 that the host keeps in reserve; Canon adapter R1.16
 
 MULTIPLEX_ENABLED: Final = (
     "gateway.multiplex_profiles is enabled, and one process would then answer with several Canon identities. "

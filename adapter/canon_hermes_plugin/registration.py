@@ -17,15 +17,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin import probe
-from canon_hermes_plugin.host import PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
+from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
 from canon_ops.hermes.audited import Refused, audit
 
-__all__ = ["MAX_MESSAGE_BYTES", "PLATFORM_HINT", "PluginContext", "register"]
+__all__ = ["PLATFORM_HINT", "PluginContext", "register"]
 
 logger = logging.getLogger(__name__)
 
 LABEL: Final = "Canon"
-MAX_MESSAGE_BYTES: Final = 3_900  # 3,800 a part, and the host's 100 in reserve; Canon adapter R1.16
 INSTALL_HINT: Final = (
     "Register or reconnect a Canon agent profile: run `canon-ops setup canon`, or `hermes gateway setup`."
 )

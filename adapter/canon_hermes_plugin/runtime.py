@@ -24,7 +24,6 @@ from typing import Any, Final
 
 from canon_hermes_plugin import binding, probe
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
-from canon_hermes_plugin.binding import TurnMark
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session
 from canon_hermes_plugin.controls import control_requests
 from canon_hermes_plugin.credential import find_credential
@@ -37,7 +36,7 @@ from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.supervisor import StreamSupervisor
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
-from canon_hermes_plugin.turn.events import Kind, SubagentStopped, ToolFinished, ToolStarted, TurnEvent
+from canon_hermes_plugin.turn.events import Kind, TurnEvent
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.client.stream import open_stream
@@ -342,54 +341,11 @@ class CanonRuntime:
         """Whether a turn of ours is open there."""
         return self._desk.has_open_turn(conversation_id)
 
-    def note_tool_started(self, call: Mapping[str, Any]) -> None:
-        """A tool call begins."""
-        self._note(
-            call,
-            ToolStarted(
-                _text(call, "tool_name"),
-                call_id=_text(call, "tool_call_id") or None,
-                args=call.get("args"),
-                delegated=bool(call.get("delegated")),
-                request=_text(call, "api_request_id") or None,
-            ),
-        )
-
-    def note_tool_finished(self, call: Mapping[str, Any]) -> None:
-        """A tool call has ended."""
-        self._note(
-            call,
-            ToolFinished(
-                _text(call, "tool_name"),
-                call_id=_text(call, "tool_call_id") or None,
-                args=call.get("args"),
-                result=call.get("result"),
-                status=_text(call, "status") or "ok",
-                duration_ms=call.get("duration_ms"),
-            ),
-        )
-
-    def note_subagent_stopped(self, call: Mapping[str, Any]) -> None:
-        """A delegated child has reported."""
-        self._note(
-            call,
-            SubagentStopped(
-                _text(call, "child_role"),
-                child_session_id=_text(call, "child_session_id") or None,
-                summary=call.get("child_summary"),
-                status=_text(call, "child_status") or "ok",
-                duration_ms=call.get("duration_ms"),
-            ),
-        )
-
-    def _note(self, call: Mapping[str, Any], event: TurnEvent) -> None:
-        """Carry an event to the loop, with the mark of the thread that it came from; order is kept."""
+    def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None:
+        """Carry a tool's event to the loop, with the mark of the thread that it came from; order is kept."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            mark: TurnMark | None = binding.current_mark()
-            loop.call_soon_threadsafe(
-                self._desk.note, _text(call, "conversation_id"), mark, _text(call, "session_key"), event
-            )
+            loop.call_soon_threadsafe(self._desk.note, conversation_id, binding.current_mark(), session_key, event)
 
     # --- what the parts ask of each other -------------------------------------------------------------------------
 
@@ -428,8 +384,3 @@ class CanonRuntime:
 
 def _open_api(credential: Credential, *, clock: Clock) -> CanonApi:
     return CanonApi(credential.connection, credential.api_key, clock=clock)
-
-
-def _text(call: Mapping[str, Any], key: str) -> str:
-    value = call.get(key)
-    return value if isinstance(value, str) else ""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from canon_hermes_plugin.active import ActiveSet, LiveAuthority
 from canon_hermes_plugin.hooks import ActivityHooks
+from canon_hermes_plugin.turn.events import SubagentStopped, ToolFinished, ToolStarted, TurnEvent
 from canon_ops.settings.secret import Secret
 
 
@@ -16,7 +14,7 @@ class Adapter:
     """An adapter that takes notes and has turns open where it is told."""
 
     def __init__(self, *, key: str = "k", conversations: tuple[str, ...] = ()) -> None:
-        self.noted: list[tuple[str, Mapping[str, Any]]] = []
+        self.noted: list[tuple[str, str, TurnEvent]] = []
         self._key = key
         self._conversations = conversations
 
@@ -26,14 +24,8 @@ class Adapter:
     def has_open_turn(self, conversation_id: str) -> bool:
         return conversation_id in self._conversations
 
-    def note_tool_started(self, call: Mapping[str, Any]) -> None:
-        self.noted.append(("started", call))
-
-    def note_tool_finished(self, call: Mapping[str, Any]) -> None:
-        self.noted.append(("finished", call))
-
-    def note_subagent_stopped(self, call: Mapping[str, Any]) -> None:
-        self.noted.append(("subagent", call))
+    def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None:
+        self.noted.append((conversation_id, session_key, event))
 
 
 def hooks_for(active: ActiveSet, **session: str) -> ActivityHooks:
@@ -50,11 +42,37 @@ def test_a_finished_tool_reaches_the_adapter() -> None:
         tool_name="grep", args={"q": 1}, result="r", status="ok", duration_ms=12, tool_call_id="tc1", task_id="t"
     )
 
-    ((kind, call),) = adapter.noted
-    assert kind == "finished"
-    assert (call["conversation_id"], call["tool_name"], call["duration_ms"], call["tool_call_id"]) == (
-        "conv-9", "grep", 12, "tc1",
-    )  # fmt: skip
+    finished = ToolFinished("grep", call_id="tc1", args={"q": 1}, result="r", status="ok", duration_ms=12)
+    assert adapter.noted == [("conv-9", "s", finished)]
+
+
+def test_each_hook_is_read_into_its_event() -> None:
+    """R6.21-R6.24: the host's keywords become the fields of the event; what is missing is unknown, not wrong."""
+    adapter, active = Adapter(), ActiveSet()
+    active.join(adapter)
+    hooks = hooks_for(active, platform="canon", chat_id="c")
+
+    hooks.pre_tool_call(tool_name="grep", args={}, tool_call_id="t1", api_request_id="turn:api:1", session_id="s")
+    hooks.subagent_stop(child_role="scout", child_summary="found", child_status="completed", duration_ms=1500)
+    hooks.post_tool_call()
+
+    assert [event for _, _, event in adapter.noted] == [
+        ToolStarted("grep", call_id="t1", args={}, request="turn:api:1"),
+        SubagentStopped("scout", summary="found", status="completed", duration_ms=1500),
+        ToolFinished(""),
+    ]
+
+
+def test_a_childs_call_is_marked() -> None:
+    """D63: what the host runs inside a delegated child says so."""
+    adapter, active = Adapter(), ActiveSet()
+    active.join(adapter)
+    values = {"HERMES_SESSION_PLATFORM": "canon", "HERMES_SESSION_CHAT_ID": "c"}
+
+    ActivityHooks(lambda name: values.get(name, ""), lambda: True, active=active).pre_tool_call(tool_name="grep")
+
+    ((_, _, event),) = adapter.noted
+    assert event == ToolStarted("grep", delegated=True)
 
 
 @pytest.mark.parametrize(

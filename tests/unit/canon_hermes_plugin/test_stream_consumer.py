@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.turn.events import ToolFinished, ToolStarted
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.wire.splitting import split
@@ -47,16 +48,12 @@ async def shown(consumer: Any) -> None:
 
 def tool(stage: Hosted, chat_id: str, call_id: str, *, finished: bool) -> None:
     """A tool hook of the host, from the run's own context."""
-    call = {
-        "conversation_id": chat_id,
-        "tool_name": "grep",
-        "tool_call_id": call_id,
-        "api_request_id": f"request-of-{call_id}",
-        "result": "found",
-        "duration_ms": 4,
-    }
-    note = stage.runtime.note_tool_finished if finished else stage.runtime.note_tool_started
-    note(call)
+    event = (
+        ToolFinished("grep", call_id=call_id, result="found", duration_ms=4)
+        if finished
+        else ToolStarted("grep", call_id=call_id, request=f"request-of-{call_id}")
+    )
+    stage.runtime.note(chat_id, "", event)
 
 
 async def answered(
