@@ -36,7 +36,7 @@ ROOT = Entry(
     children=(
         Entry(
             "install",
-            "Make the Hermes host run a platform: plugin enabled, platform enabled, access decided.",
+            "Make the Hermes host run a platform: package there, plugin enabled, platform enabled, access decided.",
             "install:command",
             section="Set up",
         ),
@@ -52,6 +52,24 @@ ROOT = Entry(
                     "setup:canon_command",
                 ),
             ),
+        ),
+        Entry(
+            "upgrade",
+            "Put a newer version of this package into the interpreter that runs Hermes.",
+            "upgrade:command",
+            section="Set up",
+        ),
+        Entry(
+            "rollback",
+            "Go back before the newest install or upgrade: its package and its configuration.",
+            "rollback:command",
+            section="Set up",
+        ),
+        Entry(
+            "uninstall",
+            "Take an installation back: what was written leaves the files, what was brought leaves the host.",
+            "uninstall:command",
+            section="Set up",
         ),
         Entry(
             "host",

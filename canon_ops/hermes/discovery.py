@@ -30,12 +30,12 @@ from string import Template
 
 from canon_ops.errors import OutsideError
 from canon_ops.hermes.host_call import HostFacts, HostUnusable, host_facts
+from canon_ops.hermes.installer import Installer, choose_installer
 
 __all__ = [
     "HostInstallation",
     "HostNotFound",
     "HowFound",
-    "Installer",
     "Layout",
     "find_host",
     "find_hosts",
@@ -78,29 +78,12 @@ class Layout(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Installer:
-    """What puts packages into the host: ``pip`` of that interpreter, or ``uv`` beside it."""
-
-    name: str
-    program: tuple[str, ...]
-
-    def command(self, python: Path, *arguments: str) -> list[str]:
-        """The command line that runs ``arguments`` (``install …``) on the host's environment."""
-        return [
-            *self.program,
-            *arguments[:1],
-            *(("--python", str(python)) if self.name == "uv" else ()),
-            *arguments[1:],
-        ]
-
-
-@dataclass(frozen=True, slots=True)
 class HostInstallation:
     """One Hermes, and the interpreter that runs it.
 
     Attributes:
         hermes_command: the launcher, where there is one.
-        installer: None when packages cannot be put there by us: read-only, Nix, a container image.
+        installer: None when packages cannot be put there by us: read-only, Nix, a container image, no pip and no uv.
     """
 
     python: Path
@@ -303,8 +286,5 @@ def _layout(facts: HostFacts) -> Layout:
 def _installer(facts: HostFacts, layout: Layout, environ: Mapping[str, str]) -> Installer | None:
     if layout in (Layout.NIX, Layout.CONTAINER) or not facts.site_writable or facts.externally_managed:
         return None
-    if facts.has_pip:
-        return Installer("pip", (str(facts.executable), "-m", "pip"))
     bundled = [root / "bin" / "uv" for root in _roots(environ)]
-    uv = next((str(path) for path in bundled if path.exists()), shutil.which("uv", path=environ.get("PATH")))
-    return Installer("uv", (uv, "pip")) if uv else None
+    return choose_installer(facts.executable, has_pip=facts.has_pip, uv_places=bundled, environ=environ)

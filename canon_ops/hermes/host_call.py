@@ -31,10 +31,12 @@ __all__ = [
     "HostFacts",
     "HostUnusable",
     "ImportOutcome",
+    "InstalledDistribution",
     "LoadedPlugin",
     "describe_symbols",
     "discover_plugins",
     "host_facts",
+    "installed_distributions",
     "try_imports",
 ]
 
@@ -62,6 +64,27 @@ class Distribution:
     name: str
     version: str
     editable: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledDistribution:
+    """An installed distribution with what an installer has to know about it.
+
+    Attributes:
+        name: normalised.
+        requires: its requirements, as its metadata writes them.
+        info: the folder of its metadata; None when it has none of its own (an egg).
+        editable_url: address of the folder that it leads to, for an editable installation.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+    info: Path | None = None
+    editable_url: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -184,6 +207,31 @@ def host_facts(python: Path, *, environ: Mapping[str, str], timeout_s: float = _
         raise HostUnusable(f"{python} answered without the facts that were asked for ({exc}).") from exc
 
 
+def installed_distributions(
+    python: Path, *, environ: Mapping[str, str], timeout_s: float = _FACTS_S
+) -> dict[str, InstalledDistribution]:
+    """Everything that is installed where ``python`` looks, by normalised name.
+
+    Raises:
+        HostUnusable: no answer.
+    """
+    answer = _ask(python, {"ask": ["distributions"]}, environ, timeout_s)
+    try:
+        rows = [
+            InstalledDistribution(
+                row["name"],
+                row["version"],
+                tuple(row["requires"]),
+                Path(row["info"]) if row["info"] else None,
+                row["editable_url"],
+            )
+            for row in answer["distributions"]
+        ]
+    except (KeyError, TypeError) as exc:
+        raise HostUnusable(f"{python} answered without the list that was asked for ({exc}).") from exc
+    return {row.name: row for row in rows}
+
+
 def try_imports(
     python: Path, names: Iterable[str], *, environ: Mapping[str, str], timeout_s: float = _IMPORT_S
 ) -> dict[str, ImportOutcome]:
@@ -218,18 +266,27 @@ def describe_symbols(
 
 
 def discover_plugins(
-    python: Path, home: HermesHome, *, environ: Mapping[str, str], timeout_s: float = _DISCOVER_S
+    python: Path,
+    home: HermesHome,
+    *,
+    environ: Mapping[str, str],
+    config: bytes | None = None,
+    timeout_s: float = _DISCOVER_S,
 ) -> dict[str, LoadedPlugin]:
     """Let the host load the plugins that ``home`` enables, as its gateway would, and return its list by name.
 
     It happens in a temporary home with a copy of config.yaml: the host's loader makes folders and logs in whichever
     home it is given, and a question must change nothing. Folder plugins of the home are not seen.
 
+    Args:
+        config: what config.yaml would hold, to ask before it is written; None asks about the file as it is.
+
     Raises:
         HostUnusable: no answer, or the host's loader itself failed.
     """
     with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
-        if (config := read_optional(home.config_file)) is not None:
+        config = read_optional(home.config_file) if config is None else config
+        if config is not None:
             Path(scratch, "config.yaml").write_bytes(config)
         answer = _ask(python, {"discover": True}, {**environ, "HERMES_HOME": scratch}, timeout_s)
     if answer.get("plugins") is None:

@@ -6,9 +6,9 @@ packages import there, so it is asked: one JSON request on standard input, one J
 used, so that an interpreter which is far too old can still say so. What an imported module prints goes to standard
 error; the answer's stream is kept apart.
 
-Request:  {"v": 1, "ask": ["facts"], "import": ["name", ...], "discover": false,
+Request:  {"v": 1, "ask": ["facts", "distributions"], "import": ["name", ...], "discover": false,
            "describe": ["module:Class.member", ...], "packages": [...], "group": "..."}
-Answer:   {"v": 1, "facts": {...}, "imports": {"name": {...}}, "described": {"path": {...}},
+Answer:   {"v": 1, "facts": {...}, "distributions": [...], "imports": {"name": {...}}, "described": {"path": {...}},
            "plugins": [...] or null, "plugins_error": "..." or null}
 
 host_call.py starts this file's text with ``-c`` and turns the answer into types.
@@ -120,11 +120,33 @@ def owners(distributions: list[Distribution], package: str, group: str) -> list[
 
 
 def is_editable(distribution: Distribution) -> bool:
+    return editable_url(distribution) is not None
+
+
+def editable_url(distribution: Distribution) -> str | None:
+    """The address of the folder that an editable installation leads to (PEP 610)."""
     try:
         direct = json.loads(distribution.read_text("direct_url.json") or "{}")
-        return bool(direct.get("dir_info", {}).get("editable"))
-    except (ValueError, AttributeError):
-        return False
+        return str(direct["url"]) if direct.get("dir_info", {}).get("editable") else None
+    except (ValueError, AttributeError, KeyError):
+        return None
+
+
+def installed() -> list[dict[str, Any]]:
+    """Every distribution with what it requires and where its metadata lies; the first of a name is the one in force."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in importlib.metadata.distributions():
+        name = name_of(one)
+        if name and name not in found:
+            folder = getattr(one, "_path", None)
+            found[name] = {
+                "name": name,
+                "version": one.version,
+                "requires": list(one.requires or []),
+                "info": None if folder is None else str(folder),
+                "editable_url": editable_url(one),
+            }
+    return list(found.values())
 
 
 def name_of(distribution: Distribution) -> str:
@@ -252,6 +274,8 @@ def main() -> None:
     answer: dict[str, Any] = {"v": VERSION, "imports": {}, "described": {}, "plugins": None, "plugins_error": None}
     if "facts" in request["ask"]:
         answer["facts"] = facts(request["packages"], request["group"])
+    if "distributions" in request["ask"]:
+        answer["distributions"] = installed()
     for name in request["import"]:
         answer["imports"][name] = try_import(name)
     for path in request["describe"]:

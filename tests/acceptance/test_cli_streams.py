@@ -31,15 +31,18 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "demo": (["--python", "/nonexistent"], 3),
     "doctor": (["--offline"], 1),
     "install": (["--skip-package", "--dry-run", "--no-allow-all-users"], 0),
+    "rollback": ([], 1),
     "schema list": ([], 0),
     "schema show": (["version"], 0),
     "setup canon": (["--use-profile", "nobody"], 4),
+    "uninstall": ([], 0),
+    "upgrade": (["--dry-run"], 0),
     "version": ([], 0),
 }
 # They run until they are stopped; tested in test_cli_sandbox.py.
 FOREGROUND = {"sandbox canon", "sandbox model"}
 # Their failure in an empty home has nothing to say on stdout.
-SILENT = {"config get", "setup canon"}
+SILENT = {"config get", "rollback", "setup canon"}
 SCHEMAS = {
     " ".join(command.words): document_schema(command.document_words, command.data, command.schema_version)
     for command in loaded_commands()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import sys
 import tempfile
 import venv
+<<<<<<< HEAD
 from collections.abc import Iterable
+=======
+from collections.abc import Sequence
+>>>>>>> 7ae80df (operate: the package goes into the host, and comes back out of it)
 from functools import cache
 from pathlib import Path
 
@@ -90,13 +95,28 @@ def _member(name: str, need: Need) -> str:
 
 
 def put_distribution(
-    python: Path, name: str, version: str, files: dict[str, str], *, entry_points: dict[str, str] | None = None
+    python: Path,
+    name: str,
+    version: str,
+    files: dict[str, str],
+    *,
+    entry_points: dict[str, str] | None = None,
+    requires: Sequence[str] = (),
+    editable: Path | None = None,
 ) -> None:
-    """Install a distribution of ``files`` by hand: metadata, RECORD, entry points of the plugin group."""
+    """Install a distribution of ``files`` by hand: metadata, RECORD, entry points of the plugin group.
+
+    Args:
+        editable: the folder that its note about the installation names.
+    """
     site = site_of(python)
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
-    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {text}" for text in requires)]
+    info.joinpath("METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines, ""]))
+    if editable is not None:
+        note = {"url": editable.as_uri(), "dir_info": {"editable": True}}
+        info.joinpath("direct_url.json").write_text(json.dumps(note))
     if entry_points:
         lines = [f"{key} = {value}" for key, value in entry_points.items()]
         info.joinpath("entry_points.txt").write_text("\n".join(["[hermes_agent.plugins]", *lines, ""]))

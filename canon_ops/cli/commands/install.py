@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +14,31 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import UsageError
-from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.files.transaction import FileChange
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION
+from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.operate.install import InstallOptions, InstallOutcome, install
+from canon_ops.operate.install_plan import DENIED, FOREIGN, InstallPlan
+from canon_ops.operate.package.plan import PackagePlan
 from canon_ops.operate.setup_answers import SetupAnswers, SetupResult
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 
-__all__ = ["FileWritten", "HostUsed", "InstallReport", "PackageUsed", "command"]
+__all__ = [
+    "PLATFORM_NAMES",
+    "FileWritten",
+    "HostUsed",
+    "InstallReport",
+    "PackageMove",
+    "PackageUsed",
+    "PackageVersion",
+    "command",
+    "files_written",
+    "host_used",
+    "package_used",
+    "platform_of",
+]
 
-_PLATFORMS = ["canon"]
+PLATFORM_NAMES = ["canon"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +55,50 @@ class HostUsed:
 
 @dataclass(frozen=True, slots=True)
 class PackageUsed:
-    """Our distribution in that host."""
+    """Our distribution in that host.
+
+    Attributes:
+        step: what happens to it: kept, installed, upgraded, downgraded, reinstalled.
+        sha256: of the wheel that is put there; null when it stays.
+        origin: where that wheel comes from; null when it stays.
+        replaces: what has to go for it.
+        moves: what the installer brings or moves besides: before and after, null for absent.
+    """
 
     name: str
     version: str
+    step: str
+    sha256: str | None
+    origin: str | None
+    replaces: tuple[PackageVersion, ...]
+    moves: tuple[PackageMove, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageVersion:
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackageMove:
+    name: str
+    before: str | None
+    after: str | None
+
+
+def package_used(plan: PackagePlan) -> PackageUsed:
+    """A package plan as the documents show it."""
+    source = plan.source
+    return PackageUsed(
+        name=OUR_DISTRIBUTION,
+        version=plan.version,
+        step=plan.step.value,
+        sha256=source.wheel.sha256 if source else None,
+        origin=source.told if source else None,
+        replaces=tuple(PackageVersion(one.name, one.version) for one in plan.replaces),
+        moves=tuple(PackageMove(move.name, move.before, move.after) for move in plan.moves),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +136,30 @@ class InstallReport:
     setup: SetupReport | None
 
 
+def host_used(plan: InstallPlan) -> HostUsed:
+    """The host of a plan as the documents show it."""
+    host = plan.host
+    return HostUsed(
+        python=host.python,
+        hermes_version=host.version,
+        python_version=host.facts.python,
+        found=host.how.name.lower(),
+        layout=host.layout.name.lower(),
+        evidence=plan.audited.evidence.value,
+    )
+
+
+def files_written(context: Context, changes: Sequence[FileChange]) -> tuple[FileWritten, ...]:
+    """Changed files as the documents show them, secrets masked."""
+    mask = context.redact.line
+    return tuple(FileWritten(change.path, change.before is None, change.diff(mask=mask)) for change in changes)
+
+
+def platform_of(context: Context, told: Sequence[str]) -> PlatformNames:
+    """The platform that a call means: the one it names, the one of the program's name, or Canon."""
+    return PLATFORMS[(set(told) or {context.program.platform or "canon"}).pop()]
+
+
 @declare(
     "install",
     data=InstallReport,
@@ -85,17 +167,22 @@ class InstallReport:
     examples=(
         "canon-ops install --dry-run --diff",
         "canon-ops install canon --setup",
+        "canon-ops install --python ~/.hermes/hermes-agent/venv",
         "canon-ops install --allowed-users user_1,user_2 --no-input",
     ),
 )
-@click.argument("platforms", metavar="[canon]…", nargs=-1, type=click.Choice(_PLATFORMS))
+@click.argument("platforms", metavar="[canon]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
 @click.option(
-    "--platform", "more_platforms", multiple=True, type=click.Choice(_PLATFORMS), help="The same as an option."
+    "--platform", "more_platforms", multiple=True, type=click.Choice(PLATFORM_NAMES), help="The same as an option."
 )
 @click.option("--setup", "then_setup", is_flag=True, help="Set up the platform's agent right after.")
 @click.option(
     "--python", metavar="PATH", type=click.Path(path_type=Path), envvar="CANON_OPS_PYTHON",
     help="The host's interpreter, instead of the one that is found.",
+)  # fmt: skip
+@click.option(
+    "--source", metavar="WHEEL|DIR|NAME",
+    help="What to put into the host's interpreter.  [default: the running version of canon-ops]",
 )  # fmt: skip
 @click.option("--skip-package", is_flag=True, help="Edit the configuration only; leave package and import alone.")
 @click.option(
@@ -110,26 +197,31 @@ def command(
     more_platforms: tuple[str, ...],
     then_setup: bool,
     python: Path | None,
+    source: str | None,
     skip_package: bool,
     allow_all_users: bool | None,
     allowed_users: str | None,
 ) -> Result:
-    """Make the Hermes host run a platform: plugin enabled, platform enabled, access decided.
+    """Make the Hermes host run a platform: package there, plugin enabled, platform enabled, access decided.
 
-    Shows the plan first, carries it out in one transaction, and asks the host whether it loads the plugin. A second
-    run changes nothing. On a first install everybody whom Canon lets through may start turns, unless a list or a
-    setting is there or --no-allow-all-users is given; no other platform's access is touched.
+    Shows the plan first. Puts canon-ops into the interpreter that runs Hermes, with the installer that it has (pip or
+    uv), unless that would move Hermes or anything that it pins; asks the host whether it would load the plugin; then
+    edits the files in one transaction. What fails is taken back. A second run changes nothing. A published plugin
+    that owns the same packages is replaced with consent, and `rollback` returns to it. On a first install everybody
+    whom Canon lets through may start turns, unless a list or a setting is there or --no-allow-all-users is given; no
+    other platform's access is touched.
     """
     people = tuple(part.strip() for part in (allowed_users or "").split(",") if part.strip())
     if allowed_users is not None and not people:
         raise UsageError("--allowed-users names nobody.")
     options = InstallOptions(
-        platform=PLATFORMS[({*platforms, *more_platforms} or {context.program.platform or "canon"}).pop()],
+        platform=platform_of(context, (*platforms, *more_platforms)),
         python=python,
+        source=source,
         skip_package=skip_package,
         allow_all_users=allow_all_users,
         allowed_users=people,
-        consent=context.options.yes,
+        consents=frozenset({DENIED, FOREIGN}) if context.options.yes else frozenset(),
         expected=write.if_unchanged,
     )
     prompts = context.prompts
@@ -153,23 +245,13 @@ def command(
 
 
 def _report(context: Context, outcome: InstallOutcome, setup: SetupResult | None) -> InstallReport:
-    plan, host = outcome.plan, outcome.plan.host
+    plan = outcome.plan
     return InstallReport(
         platform=plan.options.platform.name,
-        host=HostUsed(
-            python=host.python,
-            hermes_version=host.version,
-            python_version=host.facts.python,
-            found=host.how.name.lower(),
-            layout=host.layout.name.lower(),
-            evidence=plan.audited.evidence.value,
-        ),
-        package=PackageUsed(plan.package.name, plan.package.version) if plan.package else None,
+        host=host_used(plan),
+        package=package_used(plan.package) if plan.package else None,
         access=plan.access.value,
-        files=tuple(
-            FileWritten(change.path, change.before is None, change.diff(mask=context.redact.line))
-            for change in plan.changes
-        ),
+        files=files_written(context, plan.changes),
         changed=outcome.changed,
         dry_run=outcome.dry_run,
         history_id=outcome.history_id,

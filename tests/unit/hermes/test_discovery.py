@@ -12,12 +12,12 @@ import pytest
 from canon_ops.hermes.discovery import (
     HostNotFound,
     HowFound,
-    Installer,
     Layout,
     find_host,
     find_hosts,
     interpreter_of,
 )
+from canon_ops.hermes.installer import Installer
 from tests.support.fake_host import clean_environ, make_environment, put_hermes, script
 from tests.support.hosts import THIS_HOST
 

@@ -118,6 +118,7 @@ def site(tmp_path: Path) -> Site:
         "0.1.0",
         {"canon_hermes_plugin/__init__.py": "def register(ctx): ...\n"},
         entry_points={"canon-hermes": "canon_hermes_plugin"},
+        editable=tmp_path / "checkout",  # a developer's own: no command replaces it unasked
     )
     return Site(tmp_path, python, clean_environ(HOME=str(tmp_path)))
 
@@ -273,9 +274,14 @@ def other_hermes(site: Site) -> None:
 
 
 def not_there(site: Site) -> None:
+    in_an_image(site)
     (site_of(site.python) / "canon_ops-0.1.0.dist-info" / "METADATA").unlink()
     (site_of(site.python) / "canon_ops-0.1.0.dist-info" / "entry_points.txt").unlink()
     (site_of(site.python) / "canon_ops-0.1.0.dist-info" / "RECORD").unlink()
+
+
+def in_an_image(site: Site) -> None:
+    site_of(site.python).joinpath(".install_method").write_text("docker\n")
 
 
 def broken(site: Site) -> None:
@@ -323,15 +329,19 @@ def test_a_refusal_comes_before_the_first_byte(
 
 
 def test_a_foreign_owner_is_named_with_the_way_to_remove_it(tmp_path: Path, site: Site) -> None:
-    """N1: the command names the interpreter in full; an environment without pip or uv gets a sentence."""
+    """N1: where nothing can be installed there is a sentence about the place; elsewhere the word that consents."""
     foreign(site)
+    with pytest.raises(ForeignPlugin) as offered:
+        site.install()
+    in_an_image(site)
 
     with pytest.raises(ForeignPlugin) as caught:
         site.install()
 
     assert caught.value.fix == (
-        f"remove canon-hermes-plugin from the virtual environment that Hermes runs from ({tmp_path / 'env'})"
+        f"remove canon-hermes-plugin from the container image that Hermes runs from ({tmp_path / 'env'})"
     )
+    assert offered.value.fix == "canon-ops install canon --yes"
 
 
 def test_consent_takes_the_plugin_off_the_deny_list(site: Site) -> None:

@@ -1,0 +1,189 @@
+"""Carrying a package plan out in the host, and taking it back.
+
+The order of calls: ``prepare`` keeps everything that will go (nothing in the host has changed yet), ``carry_out``, and,
+when anything fails later, ``undo``. ``put_back`` and ``take_out`` serve rollback and uninstall.
+
+The host has no transaction of its own, so this is made of two halves that each can be repeated: what was kept can be
+put back however far the first half came. A process that is killed between them leaves a note in the record of the
+installation, which the next command reads.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import canon_ops
+from canon_ops.errors import OutsideError
+from canon_ops.hermes.discovery import HostInstallation
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION, InstalledDistribution, installed_distributions
+from canon_ops.hermes.installer import Installer
+from canon_ops.operate.package.by_hand import install_by_hand
+from canon_ops.operate.package.plan import PackageConflict, PackageMissing, PackagePlan
+from canon_ops.operate.package.resolution import constraints
+from canon_ops.operate.package.store import PackageStore, SavedPackage
+
+__all__ = ["PackageAction", "PutBackFailed", "needed_elsewhere", "put_back", "take_out"]
+
+_NOT_PRELOADED = ("canon_ops.sandbox", "canon_ops.demo", "canon_ops.__main__")
+
+
+class PutBackFailed(OutsideError):
+    """What was in the host could not be restored; the kept wheels stay where they are."""
+
+    code = "package_put_back_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PackageAction:
+    """One package plan in one host.
+
+    Args:
+        store: where the wheels of this home are kept.
+    """
+
+    host: HostInstallation
+    environ: Mapping[str, str]
+    plan: PackagePlan
+    store: PackageStore
+
+    def prepare(self) -> tuple[SavedPackage, ...]:
+        """Keep what will go or move, and the wheel that comes.
+
+        Raises:
+            PackageAltered: something could not be put back afterwards, so it is not taken out.
+        """
+        moved = [self.plan.installed[move.name] for move in self.plan.moves if move.before is not None]
+        if self.plan.source is not None:
+            self.store.keep(self.plan.source.wheel)
+        return tuple(self.store.save(one, prefix=self.host.facts.prefix) for one in (*self.plan.replaces, *moved))
+
+    def carry_out(self) -> None:
+        """Take out what has to go, put ours in, held to the plan, and look at the result.
+
+        Raises:
+            InstallerFailed: the installer says why.
+            PackageConflict: something moved that was not in the plan.
+        """
+        if self.plan.source is None:
+            return
+        installer = _installer_of(self.host)
+        if self.host.is_running_interpreter:
+            preload()
+        take_out(self.host, self.environ, [one.name for one in self.plan.replaces])
+        with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
+            held = Path(scratch, "constraints.txt")
+            held.write_text(constraints(self.plan.pins or {}, self.plan.moves), encoding="utf-8")
+            wheel = self.store.keep(self.plan.source.wheel)
+            words = ("--constraint", str(held), str(wheel))
+            installer.run(self.host.python, "install", *words, environ=self.environ)
+        self._require_as_planned()
+
+    def undo(self, saved: Iterable[SavedPackage]) -> None:
+        """Make the host what it was before: what came goes, what went comes back.
+
+        Raises:
+            PutBackFailed: it is not; the message says what is missing and where it is kept.
+        """
+        now = installed_distributions(self.host.python, environ=self.environ)
+        came = [name for name in now if name not in self.plan.installed]
+        put_back(self.host, self.environ, self.store, saved, instead_of=came)
+
+    def _require_as_planned(self) -> None:
+        now = installed_distributions(self.host.python, environ=self.environ)
+        expected = {name: one.version for name, one in self.plan.installed.items()}
+        for one in self.plan.replaces:
+            expected.pop(one.name, None)
+        expected |= {move.name: move.after for move in self.plan.moves if move.after is not None}
+        expected[OUR_DISTRIBUTION] = self.plan.version
+        found = {name: one.version for name, one in now.items()}
+        wrong = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+        if wrong:
+            told = ", ".join(
+                f"{name} is {found.get(name) or 'gone'}, not {expected.get(name) or 'absent'}" for name in wrong
+            )
+            raise PackageConflict(f"The installer did else than it had announced in {self.host.python}: {told}.")
+
+
+def take_out(host: HostInstallation, environ: Mapping[str, str], names: Sequence[str]) -> None:
+    """Uninstall distributions; none is no call.
+
+    Raises:
+        InstallerFailed, PackageMissing: the installer says why, or there is none.
+    """
+    if not names:
+        return
+    installer = _installer_of(host)
+    installer.run(host.python, "uninstall", *(() if installer.is_uv else ("--yes",)), *names, environ=environ)
+
+
+def put_back(
+    host: HostInstallation,
+    environ: Mapping[str, str],
+    store: PackageStore,
+    saved: Iterable[SavedPackage],
+    *,
+    instead_of: Iterable[str] = (),
+) -> None:
+    """Install kept distributions as they were, after ``instead_of`` and their own other versions are out.
+
+    Raises:
+        PutBackFailed: the host is not as it was.
+    """
+    wanted = tuple(saved)
+    try:
+        installer = _installer_of(host)
+        there = installed_distributions(host.python, environ=environ)
+        out = dict.fromkeys([*instead_of, *(one.name for one in wanted)])
+        take_out(host, environ, [name for name in out if name in there])
+        # By name and folder, not by path: an installation from a path shows its address in `pip freeze` ever after.
+        plain = [one for one in wanted if one.wheel is not None]
+        if plain:
+            folders = [word for one in plain for word in ("--find-links", str((store.folder / str(one.wheel)).parent))]
+            exact = [f"{one.name}=={one.version}" for one in plain]
+            installer.run(host.python, "install", "--no-deps", "--no-index", *folders, *exact, environ=environ)
+        for one in wanted:
+            if one.editable is not None:
+                installer.run(host.python, "install", "--no-deps", "--editable", one.editable, environ=environ)
+    except (OutsideError, PackageMissing) as exc:
+        told = ", ".join(map(str, wanted)) or "the state before"
+        raise PutBackFailed(
+            f"{told} could not be put back into {host.python}: {exc.what}",
+            fix=f"the wheels are kept in {store.folder}" if wanted else install_by_hand(host),
+        ) from exc
+
+
+def needed_elsewhere(name: str, installed: Mapping[str, InstalledDistribution], leaving: Iterable[str]) -> bool:
+    """Whether a distribution that stays requires ``name``, by any of its requirements."""
+    gone = {name, *leaving}
+    return any(
+        _requires(text) == name for other in installed.values() if other.name not in gone for text in other.requires
+    )
+
+
+def preload() -> None:
+    """Load all of canon-ops before its own files are replaced, so that no half of it is old and the other new."""
+    for module in pkgutil.walk_packages(canon_ops.__path__, "canon_ops.", onerror=lambda _name: None):
+        if not module.name.startswith(_NOT_PRELOADED):
+            with suppress(ImportError):  # an optional extra that is not there
+                importlib.import_module(module.name)
+
+
+def _requires(requirement: str) -> str:
+    name = requirement
+    for index, letter in enumerate(requirement):
+        if not (letter.isalnum() or letter in "-_."):
+            name = requirement[:index]
+            break
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _installer_of(host: HostInstallation) -> Installer:
+    if host.installer is None:
+        raise PackageMissing(f"Neither pip nor uv can work on {host.python}.", fix=install_by_hand(host))
+    return host.installer

@@ -1,0 +1,91 @@
+"""Wheels kept in a Hermes home, so that what was there can be put back without asking an index.
+
+They lie in ``<home>/.canon-ops/packages/<digest>/``, each under its own digest: the same wheel is kept once. Whoever
+holds the record of the installation says which of them are still needed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from canon_ops.files.atomic import replace_file
+from canon_ops.hermes.host_call import InstalledDistribution
+from canon_ops.operate.package.wheel import Wheel, from_installed
+
+__all__ = ["PackageStore", "SavedPackage"]
+
+_DIGEST_LETTERS = 16
+_FOLDER_MODE = 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPackage:
+    """A distribution that can be put back.
+
+    Attributes:
+        wheel: its wheel, relative to the store's folder; None for an editable installation.
+        editable: the folder that an editable installation leads to.
+    """
+
+    name: str
+    version: str
+    wheel: str | None
+    editable: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class PackageStore:
+    """The wheels of one Hermes home.
+
+    Args:
+        home: the home's folder.
+    """
+
+    home: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.home / ".canon-ops" / "packages"
+
+    def keep(self, wheel: Wheel) -> Path:
+        """Write the wheel, unless it is there; the file."""
+        file = self.folder / wheel.sha256[:_DIGEST_LETTERS] / wheel.file_name
+        if not file.exists():
+            for folder in (self.folder.parent, self.folder, file.parent):
+                folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            replace_file(file, wheel.data)
+        return file
+
+    def save(self, one: InstalledDistribution, *, prefix: Path) -> SavedPackage:
+        """Keep an installed distribution as it is, altered or not.
+
+        Raises:
+            PackageAltered: its files cannot be read, so it could not be put back.
+        """
+        if one.editable_url is not None:
+            return SavedPackage(one.name, one.version, None, unquote(urlsplit(one.editable_url).path))
+        info = one.info or prefix / f"{one.name}.dist-info"
+        wheel = from_installed(info, prefix=prefix, intact=False)
+        return SavedPackage(one.name, one.version, str(self.keep(wheel).relative_to(self.folder)))
+
+    def place(self, saved: SavedPackage) -> Path | None:
+        """The wheel's file; None for an editable installation."""
+        return None if saved.wheel is None else self.folder / saved.wheel
+
+    def prune(self, needed: Iterable[str]) -> None:
+        """Remove every wheel but those (relative to the folder); what cannot be removed stays for the next time."""
+        kept = {Path(name).parts[0] for name in needed}
+        with suppress(OSError):
+            for folder in self.folder.iterdir():
+                if folder.name not in kept:
+                    shutil.rmtree(folder, ignore_errors=True)
+            if not kept:
+                self.folder.rmdir()

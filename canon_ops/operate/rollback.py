@@ -1,0 +1,191 @@
+"""Going back before the newest run of ``install`` or ``upgrade``: its package, and the lines that it changed.
+
+The record of the installation keeps, for each run, the distributions that it took out (their wheels lie beside it, so
+no index is asked, whoever published them) and the edits that it made. Going back puts the former into the host, takes
+the latter out of the files, and removes the run from the record; doing it again goes one run further back.
+
+A run that was interrupted by a crash counts as the newest: what it had taken out is put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from canon_ops.errors import NotFoundError
+from canon_ops.files.transaction import FileChange, Transaction, digest
+from canon_ops.hermes.discovery import HostInstallation, find_host
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION, installed_distributions
+from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
+from canon_ops.operate.installation import (
+    Installation,
+    InterruptedNote,
+    Run,
+    read_installation,
+    record_file,
+)
+from canon_ops.operate.package.action import needed_elsewhere, preload, put_back
+from canon_ops.operate.package.store import PackageStore, SavedPackage
+from canon_ops.operate.prompts import Prompts, Question
+from canon_ops.operate.restart import restart_step
+from canon_ops.operate.taking_back import taken_back
+from canon_ops.operate.uninstall import NotConfirmed
+
+__all__ = ["NothingBefore", "RollbackOptions", "RollbackOutcome", "RollbackPlan", "rollback"]
+
+
+class NothingBefore(NotFoundError):
+    """No run of ours is recorded for this home."""
+
+    code = "nothing_to_roll_back"
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackOptions:
+    """What the caller decided beforehand.
+
+    Attributes:
+        skip_package: leave the host's packages alone.
+        expected: (file, SHA-256) pairs that must still hold.
+    """
+
+    python: Path | None = None
+    skip_package: bool = False
+    expected: Sequence[tuple[Path | None, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackPlan:
+    """What will be done.
+
+    Attributes:
+        run: the run that is taken back; None when only a killed command left something.
+        host: None when no package is touched.
+        returns: the distributions that come back.
+        leaves: the distributions that go.
+    """
+
+    home: HermesHome
+    run: Run | None
+    host: HostInstallation | None
+    returns: tuple[SavedPackage, ...]
+    leaves: tuple[str, ...]
+    changes: tuple[FileChange, ...]
+
+    def sentences(self) -> list[str]:
+        said = [f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}."]
+        said.append(f"Back before: {self.run.command}." if self.run else "Back before a command that was interrupted.")
+        if self.host is None:
+            said.append("Package: left alone.")
+        else:
+            back = f"{', '.join(map(str, self.returns))} back" if self.returns else ""
+            out = f"{', '.join(self.leaves)} out" if self.leaves else ""
+            said.append(f"Package: {' and '.join(filter(None, (back, out))) or 'nothing to do'} ({self.host.python}).")
+        said.append(f"Files: {', '.join(str(one.path) for one in self.changes) or 'nothing to change'}.")
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackOutcome:
+    """What was done; see :class:`~canon_ops.operate.install.InstallOutcome`."""
+
+    plan: RollbackPlan
+    dry_run: bool
+    history_id: str | None
+    next_steps: tuple[str, ...]
+
+
+def rollback(
+    home: HermesHome, environ: Mapping[str, str], options: RollbackOptions, prompts: Prompts, *, dry_run: bool = False
+) -> RollbackOutcome:
+    """Plan, show, ask, carry out.
+
+    Raises:
+        NothingBefore, ManagedHome, RecordDamaged: nothing was changed.
+        HostNotFound, HostUnusable: the host that has to change does not answer.
+        PutBackFailed: the files are as they were; the message names the wheels that are kept.
+    """
+    with prompts.progress("Looking at what was there before"):
+        plan = _plan(home, environ, options)
+    for sentence in plan.sentences():
+        prompts.note(sentence)
+    if dry_run:
+        return RollbackOutcome(plan, True, None, ())
+    if not prompts.confirm(Question("Go back to that?", option="--yes"), default=True):
+        raise NotConfirmed("Nothing was changed.", fix="add --yes")
+    return _carry_out(plan, environ, prompts)
+
+
+def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions) -> RollbackPlan:
+    if (managed := refuse_managed(home)) is not None:
+        raise managed
+    record, note = read_installation(home.path), InterruptedNote.read(home.path)
+    run = record.runs[-1] if record.runs and note is None else None
+    if run is None and note is None:
+        raise NothingBefore(
+            f"No installation by canon-ops is recorded in {home.path}.", fix=home.own_command("doctor --area plugin")
+        )
+    before, brought = (run.before, run.brought) if run else (note.before, note.brought) if note else (None, ())
+    host: HostInstallation | None = None
+    leaves: tuple[str, ...] = ()
+    if before is not None and not options.skip_package:
+        told = options.python or (Path(record.package.python) if record.package else None)
+        host = find_host(home.environ(environ), python=told if told and told.exists() else None)
+        leaves = _leaving(host, home, environ, brought, before)
+    with Transaction(home.path, dry_run=True) as files:
+        expect_unchanged(files, options.expected, home=home, changing=[home.config_file, home.env_file])
+        for step in run.steps if run else ():
+            file = home.path / step.file
+            files.stage(file, taken_back(files.read(file), [step], name=str(file)))
+        changes = files.changes()
+    return RollbackPlan(home, run, host, (before or ()) if host else (), leaves, changes)
+
+
+def _leaving(
+    host: HostInstallation,
+    home: HermesHome,
+    environ: Mapping[str, str],
+    brought: Sequence[str],
+    before: Sequence[SavedPackage],
+) -> tuple[str, ...]:
+    """What came with the run and nobody else needs, ours among it when something else comes back in its place."""
+    installed = installed_distributions(host.python, environ=home.environ(environ))
+    returning = {one.name for one in before}
+    going = [name for name in brought if name in installed and name not in returning]
+    while staying := [one for one in going if one != OUR_DISTRIBUTION and needed_elsewhere(one, installed, going)]:
+        going = [name for name in going if name not in staying]
+    return tuple(going)
+
+
+def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts) -> RollbackOutcome:
+    home, host = plan.home, plan.host
+    label = f"rollback of {plan.run.command}" if plan.run else "rollback of an interrupted command"
+    store = PackageStore(home.path)
+    with Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
+        for change in plan.changes:
+            files.expect(change.path, digest(change.before) or "")
+            files.stage(change.path, change.after, private=True)
+        record = read_installation(home.path, files.read(record_file(home.path)))
+        after = _without(record, plan.run)
+        if after != record:
+            files.stage(record_file(home.path), after.to_bytes() if after.runs else None, private=True)
+        if host is not None:
+            if host.is_running_interpreter:
+                preload()
+            with prompts.progress(f"Putting {host.python} back as it was"):
+                put_back(host, home.environ(environ), store, plan.returns, instead_of=plan.leaves)
+        history_id = files.commit()
+        InterruptedNote.remove(home.path)
+        store.prune(after.wheels)
+    steps = restart_step(home, changed=True, package=None, prompts=prompts, start=False)
+    return RollbackOutcome(plan, False, history_id, steps)
+
+
+def _without(record: Installation, run: Run | None) -> Installation:
+    if run is None:
+        return record
+    package = run.package_before if run.before is not None else record.package
+    runs = record.runs[:-1]
+    return replace(record, runs=runs, package=package if runs else None)

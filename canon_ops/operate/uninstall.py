@@ -1,0 +1,310 @@
+"""Taking an installation back: what ``install`` wrote leaves the files, what it brought leaves the host.
+
+The files come first in the plan and first in the deed: a plugin that is enabled and gone is a gateway without its
+platform, a plugin that is there and not enabled does nothing. A file that nobody wrote since is byte for byte what it
+was; in any other our own edits are undone (``taking_back``). Credentials stay unless ``--purge`` is given.
+
+The package stays where somebody still needs it: another Hermes profile that enables one of its plugins, another
+platform of this home, or canon-ops itself, when it runs from there and was put there by hand.
+
+Source: command-line contract 2, 7; hermes-host 2.3 (profiles share one environment).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from canon_ops.errors import CanonOpsError
+from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.dotenv_editor import DotenvDocument
+from canon_ops.files.transaction import FileChange, Transaction, digest
+from canon_ops.hermes.config_file import read_config
+from canon_ops.hermes.discovery import HostInstallation, HostNotFound, find_host
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION, HostUnusable, installed_distributions
+from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile
+from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
+from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
+from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
+from canon_ops.operate.installation import Installation, InterruptedNote, read_installation, record_file
+from canon_ops.operate.package.action import needed_elsewhere, preload, take_out
+from canon_ops.operate.package.by_hand import remove_by_hand
+from canon_ops.operate.package.store import PackageStore
+from canon_ops.operate.platform_files import platform_edits
+from canon_ops.operate.prompts import Prompts, Question
+from canon_ops.operate.restart import restart_step
+from canon_ops.operate.taking_back import taken_back, undone
+from canon_ops.settings.credentials import resolve
+from canon_ops.settings.profiles import AgentsFile
+
+__all__ = ["UninstallOptions", "UninstallOutcome", "UninstallPlan", "plan_uninstall", "uninstall"]
+
+
+@dataclass(frozen=True, slots=True)
+class UninstallOptions:
+    """What the caller decided beforehand.
+
+    Attributes:
+        purge: take the credentials too: the platform's variables in ``.env``, and the Canon profile that is in force.
+        skip_package: leave the host's packages alone.
+        expected: (file, SHA-256) pairs that must still hold.
+    """
+
+    platform: PlatformNames = PLATFORMS["canon"]
+    python: Path | None = None
+    purge: bool = False
+    skip_package: bool = False
+    expected: Sequence[tuple[Path | None, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UninstallPlan:
+    """What will be done.
+
+    Attributes:
+        host: None when there is none any more; the files are taken back all the same.
+        removes: distributions that leave the host, ours first.
+        keeps_package: why ours stays there; empty when it goes, or is not there.
+        changes: files of the home.
+        purged: the Canon profile that goes, and its file's change; None without ``--purge`` or when there is none.
+    """
+
+    home: HermesHome
+    options: UninstallOptions
+    host: HostInstallation | None
+    removes: tuple[str, ...]
+    keeps_package: str
+    changes: tuple[FileChange, ...]
+    purged: tuple[str, FileChange] | None
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.changes or self.removes or self.purged)
+
+    @property
+    def files(self) -> tuple[FileChange, ...]:
+        """Every file that changes, the home's first."""
+        return (*self.changes, *((self.purged[1],) if self.purged else ()))
+
+    def sentences(self) -> list[str]:
+        said = [f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}."]
+        if self.host is None:
+            said.append("Package: no Hermes host is found, so there is nothing to take out of one.")
+        elif self.removes:
+            said.append(f"Package: {', '.join(self.removes)} leave {self.host.python}.")
+        else:
+            said.append(f"Package: {self.keeps_package or f'{OUR_DISTRIBUTION} is not there'}.")
+        said.append(f"Files: {', '.join(str(one.path) for one in self.changes) or 'nothing to change'}.")
+        if self.purged:
+            said.append(f"Credentials: the Canon profile {self.purged[0]} leaves {self.purged[1].path}.")
+        elif not self.options.purge:
+            said.append("Credentials: they stay; --purge takes them too.")
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class UninstallOutcome:
+    """What was done; see :class:`~canon_ops.operate.install.InstallOutcome`."""
+
+    plan: UninstallPlan
+    dry_run: bool
+    history_id: str | None
+    next_steps: tuple[str, ...]
+
+    @property
+    def changed(self) -> bool:
+        return self.plan.changed
+
+
+def uninstall(
+    home: HermesHome,
+    environ: Mapping[str, str],
+    options: UninstallOptions,
+    prompts: Prompts,
+    *,
+    dry_run: bool = False,
+) -> UninstallOutcome:
+    """Plan, show, ask, carry out.
+
+    Raises:
+        ManagedHome, RecordDamaged: nothing was changed.
+        ConfigSyntaxError, ConfigRefused: a file cannot be edited safely; nothing was changed.
+        ChangedUnderUs, LockTimeout: somebody else was at it.
+        InstallerFailed: the files are taken back, the package is still there.
+    """
+    with prompts.progress("Looking at what was installed"):
+        plan = plan_uninstall(home, environ, options)
+    for sentence in plan.sentences():
+        prompts.note(sentence)
+    if dry_run or not plan.changed:
+        return UninstallOutcome(plan, dry_run, None, () if dry_run else _by_hand(plan))
+    question = Question(
+        "Take all of this back, credentials included?" if options.purge else "Take all of this back?", option="--yes"
+    )
+    if not prompts.confirm(question, default=not options.purge):
+        raise NotConfirmed("Nothing was taken back.", fix="add --yes")
+    return _carry_out(plan, environ, prompts)
+
+
+class NotConfirmed(CanonOpsError):
+    """A person said no, or nobody could be asked about something that has no safe default."""
+
+    code = "not_confirmed"
+
+
+def plan_uninstall(home: HermesHome, environ: Mapping[str, str], options: UninstallOptions) -> UninstallPlan:
+    """Everything but doing it; see :func:`uninstall` for the errors."""
+    if (managed := refuse_managed(home)) is not None:
+        raise managed
+    names = options.platform
+    record = read_installation(home.path)
+    config, env = home.config_file, home.env_file
+    with Transaction(home.path, dry_run=True) as files:
+        expect_unchanged(files, options.expected, home=home, changing=[config, env])
+        files.stage(config, _config_without(files.read(config), record, home, names))
+        files.stage(env, _env_without(files.read(env), record, home, options))
+        changes = files.changes()
+    host = _host_if_any(home, environ, options.python)
+    removes, reason = _packages_that_go(host, home, environ, record, options) if host else ((), "")
+    purged = _profile_that_goes(home, environ) if options.purge else None
+    return UninstallPlan(home, options, host, removes, reason, changes, purged)
+
+
+def _config_without(data: bytes | None, record: Installation, home: HermesHome, names: PlatformNames) -> bytes | None:
+    steps = record.steps(names.name, home.config_file.name)
+    name = str(home.config_file)
+    if steps or data is None:
+        return taken_back(data, steps, name=name)
+    return undone(data, platform_edits(ConfigDocument.parse(data, name), names), name=name)
+
+
+def _env_without(data: bytes | None, record: Installation, home: HermesHome, options: UninstallOptions) -> bytes | None:
+    data = taken_back(data, record.steps(options.platform.name, home.env_file.name), name=str(home.env_file))
+    if data is None or not options.purge:
+        return data
+    document = DotenvDocument.parse(data, str(home.env_file))
+    for key in KNOWN_KEYS:
+        if key.file is KeyFile.DOTENV and key.platform == options.platform.name:
+            document = document.remove(key.name)
+    return document.data
+
+
+def _host_if_any(home: HermesHome, environ: Mapping[str, str], python: Path | None) -> HostInstallation | None:
+    try:
+        return find_host(home.environ(environ), python=python)
+    except (HostNotFound, HostUnusable):
+        if python is not None:
+            raise
+        return None
+
+
+def _packages_that_go(
+    host: HostInstallation,
+    home: HermesHome,
+    environ: Mapping[str, str],
+    record: Installation,
+    options: UninstallOptions,
+) -> tuple[tuple[str, ...], str]:
+    """The distributions to take out, or why ours stays."""
+    ours = host.facts.ours
+    if ours is None:
+        return (), ""
+    by_us = record.package is not None and record.package.by_us and record.package.prefix == str(host.facts.prefix)
+    if options.skip_package:
+        return (), f"{ours} stays, as asked"
+    if needing := _others_that_enable(home, options.platform):
+        return (), f"{ours} stays, because {' and '.join(needing)} still enable a plugin of it"
+    if ours.editable:
+        return (), f"{ours} stays: it is an editable installation"
+    if host.is_running_interpreter and not by_us:
+        return (), f"{ours} stays: canon-ops runs from it, and it was put there by hand"
+    if host.installer is None:
+        return (), f"{ours} stays: nothing here can take it out"
+    if host.is_running_interpreter or not by_us:
+        return (OUR_DISTRIBUTION,), ""
+    installed = installed_distributions(host.python, environ=home.environ(environ))
+    going = [OUR_DISTRIBUTION, *(name for name in record.brought if name in installed and name != OUR_DISTRIBUTION)]
+    while staying := [name for name in going[1:] if needed_elsewhere(name, installed, going)]:
+        going = [name for name in going if name not in staying]
+    return tuple(going), ""
+
+
+def _others_that_enable(home: HermesHome, platform: PlatformNames) -> list[str]:
+    """Who besides this platform of this home enables a plugin of ours, in words."""
+    plugins = {names.plugin for names in PLATFORMS.values()}
+    homes = [home.root, *_profile_folders(home.root)]
+    found = []
+    for folder in homes:
+        is_this = folder.absolute() == home.path
+        with suppress(CanonOpsError):  # a file that Hermes cannot read enables nothing
+            enabled = {*(read_config(folder / "config.yaml").enabled_plugins or ())}
+            if enabled & (plugins - {platform.plugin} if is_this else plugins):
+                found.append(f"the Hermes profile {folder.name if folder != home.root else 'default'}")
+    return found
+
+
+def _profile_folders(root: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(folder for folder in (root / "profiles").iterdir() if (folder / "config.yaml").exists())
+    return []
+
+
+def _profile_that_goes(home: HermesHome, environ: Mapping[str, str]) -> tuple[str, FileChange] | None:
+    """The Canon profile in force for this home, and agents.json without it."""
+    try:
+        profile = resolve(surroundings_from_disk(home.path, environ)).profile
+    except CanonOpsError:
+        return None
+    if profile is None:
+        return None
+    file = canon_paths_from_disk(home.path, environ).agents_file
+    with Transaction(file.parent, dry_run=True) as files:
+        agents = AgentsFile.parse(files.read(file), file=str(file))
+        files.stage(file, agents.without(profile).data)
+        return next(((profile, change) for change in files.changes()), None)
+
+
+def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts) -> UninstallOutcome:
+    home, names, host = plan.home, plan.options.platform, plan.host
+    label = f"uninstall {names.name}"
+    with Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
+        for change in plan.changes:
+            files.expect(change.path, digest(change.before) or "")
+            files.stage(change.path, change.after, private=True)
+        record = read_installation(home.path, files.read(record_file(home.path)))
+        left = replace(record, runs=tuple(run for run in record.runs if run.platform != names.name))
+        left = replace(left, package=None) if plan.removes or not left.runs else left
+        if left != record:
+            files.stage(record_file(home.path), left.to_bytes() if left.runs else None, private=True)
+        history_id = files.commit()
+        if plan.purged is not None:
+            _write_elsewhere(plan.purged[1], label)
+        if host is not None and plan.removes:
+            if host.is_running_interpreter:
+                preload()
+            with prompts.progress(f"Taking {', '.join(plan.removes)} out of {host.python}"):
+                take_out(host, home.environ(environ), plan.removes)
+        InterruptedNote.remove(home.path)
+        PackageStore(home.path).prune(left.wheels)
+    restart = restart_step(home, changed=plan.changed, package=None, prompts=prompts, start=False)
+    return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)))
+
+
+def _write_elsewhere(change: FileChange, label: str) -> None:
+    """agents.json has a lock and a history of its own: other homes and other programs use it."""
+    with Transaction(change.path.parent, label=label) as files:
+        files.expect(change.path, digest(change.before) or "")
+        files.stage(change.path, change.after, private=True)
+        files.commit()
+
+
+def _by_hand(plan: UninstallPlan) -> tuple[str, ...]:
+    """The command that takes our package out where we did not, and nobody else needs it."""
+    host = plan.host
+    stays_by_hand = host is not None and host.is_running_interpreter and not plan.removes and plan.keeps_package
+    if host is None or not stays_by_hand or "put there by hand" not in plan.keeps_package:
+        return ()
+    return (remove_by_hand(host, [OUR_DISTRIBUTION]),)
