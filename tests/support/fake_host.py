@@ -9,11 +9,7 @@ import shutil
 import sys
 import tempfile
 import venv
-<<<<<<< HEAD
-from collections.abc import Iterable
-=======
-from collections.abc import Sequence
->>>>>>> 7ae80df (operate: the package goes into the host, and comes back out of it)
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 

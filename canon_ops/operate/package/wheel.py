@@ -131,7 +131,7 @@ def from_installed(info: Path, *, prefix: Path, intact: bool) -> Wheel:
     Args:
         info: its ``.dist-info`` folder.
         prefix: the environment that it is installed in; data files and scripts lie below it.
-        intact: refuse when a file is not the one that RECORD names; otherwise it is taken as it is.
+        intact: refuse when a file is not the one that RECORD names; otherwise it is taken as it is, or left out.
 
     Raises:
         PackageAltered: RECORD or a file is missing, or another one than was installed.
@@ -153,6 +153,8 @@ def from_installed(info: Path, *, prefix: Path, intact: bool) -> Wheel:
         try:
             data = file.read_bytes()
         except OSError as exc:
+            if not intact and isinstance(exc, FileNotFoundError):
+                continue
             raise PackageAltered(
                 f"{file} of {info.name} cannot be read: {exc.strerror}.", fix="--source WHEEL", file=str(file)
             ) from exc

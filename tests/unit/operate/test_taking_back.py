@@ -18,6 +18,7 @@ from canon_ops.operate.taking_back import FileStep, step_of, taken_back
 from canon_ops.settings.surroundings import Surroundings
 
 CANON = PLATFORMS["canon"]
+FIRST_RUN = AccessWish()
 TEXTS = [
     b"",
     b"# nothing but a remark\n",
@@ -38,7 +39,7 @@ def installed(before: bytes | None) -> tuple[bytes, FileStep]:
     return document.data, step_of("config.yaml", before, document.data, edits)
 
 
-def opened(before: bytes | None, wish: AccessWish = AccessWish()) -> tuple[bytes, FileStep]:
+def opened(before: bytes | None, wish: AccessWish = FIRST_RUN) -> tuple[bytes, FileStep]:
     """.env after access was decided, and the step."""
     around = Surroundings(environ={}, dotenv=before, dotenv_file=".env")
     plan = with_access(DotenvDocument.parse(before or b"", ".env"), around, CANON, wish)
@@ -55,7 +56,7 @@ def test_an_untouched_file_is_what_it_was(before: bytes | None) -> None:
 
 
 @pytest.mark.parametrize("before", [None, b"", b"A=1", b"export A='x'\r\n# mine\r\n", b"CANON_ALLOW_ALL_USERS=\n"])
-@pytest.mark.parametrize("wish", [AccessWish(), AccessWish(people=("u1", "u2")), AccessWish(allow_all=True)], ids=repr)
+@pytest.mark.parametrize("wish", [FIRST_RUN, AccessWish(people=("u1", "u2")), AccessWish(allow_all=True)], ids=repr)
 def test_an_untouched_dotenv_is_what_it_was(before: bytes | None, wish: AccessWish) -> None:
     """The same for the access lines of .env, under every wish."""
     after, step = opened(before, wish)

@@ -1,0 +1,461 @@
+"""The package goes into a host and comes back out: real uv, no index, environments of a few files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from canon_ops.errors import ExitCode
+from canon_ops.hermes.homes import HermesHome, resolve_home
+from canon_ops.hermes.host_call import installed_distributions
+from canon_ops.operate.install import InstallNotVerified, InstallOptions, InstallOutcome, install
+from canon_ops.operate.install_plan import FOREIGN
+from canon_ops.operate.installation import InterruptedNote, read_installation
+from canon_ops.operate.package.action import PutBackFailed
+from canon_ops.operate.package.plan import ForeignPlugin, PackageConflict, PackageMissing, Step
+from canon_ops.operate.package.source import WrongPackage
+from canon_ops.operate.prompts import Unattended
+from canon_ops.operate.rollback import NothingBefore, RollbackOptions, RollbackOutcome, rollback
+from canon_ops.operate.uninstall import NotConfirmed, UninstallOptions, UninstallOutcome, uninstall
+from canon_ops.operate.upgrade import NothingInstalled, UpgradeOptions, homes_that_enable, upgrade
+from tests.support.canon_files import as_file, profile_entry
+from tests.support.fake_host import make_environment, put_distribution, put_hermes, put_loader, site_of
+from tests.support.small_wheels import UV, offline_environ, our_wheel, small_wheel
+
+LOADED = {"name": "canon-hermes", "key": "canon-hermes", "version": "", "source": "entrypoint", "enabled": True,
+          "error": None}  # fmt: skip
+CONFIG = "# ours to keep\r\nplugins:\r\n  enabled: [other]  # sorted\r\nmodel: {default: x}\r\n"
+ENV = "# keys\nOTHER_KEY=s3cret\n"
+
+
+@dataclass
+class Site:
+    """A host made by hand, without pip, and a home with files of somebody's own."""
+
+    user: Path
+    python: Path
+    environ: dict[str, str]
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def home(self) -> HermesHome:
+        return resolve_home(self.environ)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        rows = installed_distributions(self.python, environ=self.environ)
+        return {name: one.version for name, one in rows.items()}
+
+    @property
+    def files(self) -> tuple[bytes, bytes]:
+        return self.home.config_file.read_bytes(), self.home.env_file.read_bytes()
+
+    @property
+    def kept_wheels(self) -> list[str]:
+        return sorted(path.name for path in self.home.path.glob(".canon-ops/packages/*/*.whl"))
+
+    def wheel(self, version: str, **more: object) -> str:
+        return str(our_wheel(self.user / "dist" / str(len(more)), version, **more))  # type: ignore[arg-type]
+
+    def install(self, source: str, *consents: str, dry_run: bool = False) -> InstallOutcome:
+        options = InstallOptions(python=self.python, source=source, consents=frozenset(consents))
+        return install(self.home, self.environ, options, Unattended(self.told.append), dry_run=dry_run)
+
+    def uninstall(self, *, yes: bool = False, purge: bool = False, skip_package: bool = False) -> UninstallOutcome:
+        options = UninstallOptions(python=self.python, purge=purge, skip_package=skip_package)
+        return uninstall(self.home, self.environ, options, Unattended(yes=yes))
+
+    def upgrade(self, source: str) -> InstallOutcome:
+        options = UpgradeOptions(python=self.python, source=source)
+        return upgrade(self.home, self.environ, options, Unattended())
+
+    def rollback(self) -> RollbackOutcome:
+        return rollback(self.home, self.environ, RollbackOptions(), Unattended())
+
+    def put(self, file: Path) -> None:
+        """Install a wheel as a person would."""
+        command = [str(UV), "pip", "install", "--quiet", "--python", str(self.python), str(file)]
+        subprocess.run(command, env=self.environ, check=True, timeout=60)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    python = make_environment(tmp_path / "env")
+    put_hermes(python)
+    hermes = site_of(python) / "hermes_agent-0.19.0.dist-info" / "METADATA"
+    hermes.write_text("Metadata-Version: 2.1\nName: hermes-agent\nVersion: 0.19.0\nRequires-Dist: pinned==1.0\n")
+    put_loader(python, [LOADED])
+    put_distribution(python, "pinned", "1.0", {"pinned.py": ""})
+    links = tmp_path / "links"
+    small_wheel(links, "pinned", "2.0", {"pinned.py": ""})
+    small_wheel(links, "helper", "1.0", {"helper.py": ""})
+    site = Site(tmp_path, python, offline_environ(tmp_path, links=links))
+    site.home.path.mkdir()
+    site.home.config_file.write_bytes(CONFIG.encode())
+    site.home.env_file.write_bytes(ENV.encode())
+    return site
+
+
+def test_in_and_out_again(site: Site) -> None:
+    """D, BR-32: uv puts it where Hermes is, with what it needs; uninstall leaves host and files as they were."""
+    before_files, before = site.files, site.versions
+
+    installed = site.install(site.wheel("0.2.0", requires=["helper"]))
+    there = site.versions
+    removed = site.uninstall()
+
+    assert there == {**before, "canon-ops": "0.2.0", "helper": "1.0"}
+    assert installed.plan.package is not None
+    assert installed.plan.package.step is Step.INSTALLED
+    assert installed.verified == ("Hermes loads canon-hermes from its entrypoint.",)
+    assert (site.files, site.versions) == (before_files, before)
+    assert removed.plan.removes == ("canon-ops", "helper")
+    assert site.kept_wheels == []
+    assert not (site.home.path / ".canon-ops" / "installation.json").exists()
+
+
+def test_the_second_time_nothing_changes(site: Site) -> None:
+    """Compared file by file, whatever the record says; neither host nor home is touched."""
+    source = site.wheel("0.2.0")
+    site.install(source)
+    stamps = {path: path.stat().st_mtime_ns for path in [*site_of(site.python).iterdir(), site.home.config_file]}
+    (site.home.path / ".canon-ops" / "installation.json").unlink()
+
+    outcome = site.install(source)
+
+    assert (outcome.changed, outcome.plan.package and outcome.plan.package.step) == (False, Step.KEPT)
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def test_the_record_says_what_is_in_force(site: Site) -> None:
+    """Name, version, digest, place and time of the environment, and the wheel to bring it back."""
+    site.install(site.wheel("0.2.0"))
+
+    package = read_installation(site.home.path).package
+    assert package is not None
+    assert (package.saved.name, package.saved.version, package.by_us) == ("canon-ops", "0.2.0", True)
+    assert (package.prefix, package.hermes) == (str(site.user / "env"), "0.19.0")
+    assert package.environment_made_ms == int((site.user / "env" / "pyvenv.cfg").stat().st_mtime * 1000)
+    assert site.kept_wheels == ["canon_ops-0.2.0-py3-none-any.whl"]
+
+
+def test_the_same_version_from_other_files_is_put_there_anew(site: Site) -> None:
+    """A developer's second build counts."""
+    site.install(site.wheel("0.2.0"))
+
+    outcome = site.install(site.wheel("0.2.0", plugin="def register(ctx): 'second'\n"))
+
+    assert outcome.plan.package is not None
+    assert outcome.plan.package.step is Step.REINSTALLED
+    assert "second" in (site_of(site.python) / "canon_hermes_plugin" / "__init__.py").read_text()
+
+
+def test_a_broken_copy_of_the_same_is_put_there_anew(site: Site) -> None:
+    """RECORD says that nothing is different, the import says that it is not there: it is mended."""
+    source = site.wheel("0.2.0")
+    site.install(source)
+    (site_of(site.python) / "canon_hermes_plugin" / "__init__.py").unlink()
+
+    outcome = site.install(source)
+
+    assert outcome.changed
+    assert (site_of(site.python) / "canon_hermes_plugin" / "__init__.py").exists()
+
+
+def test_what_would_move_a_pin_of_hermes_is_refused_and_shown(site: Site) -> None:
+    """N-12: the versions are named, both files and the host stay."""
+    before_files, before = site.files, site.versions
+
+    with pytest.raises(PackageConflict) as caught:
+        site.install(site.wheel("0.2.0", requires=["pinned>=2"]))
+
+    assert "pinned 1.0 would become 2.0; Hermes pins it." in caught.value.what
+    assert caught.value.exit_code is ExitCode.FAILED
+    assert (site.files, site.versions) == (before_files, before)
+
+
+def test_another_python_is_refused_before_anything_is_tried(site: Site) -> None:
+    """N-13: the range and the host's version are said."""
+    with pytest.raises(WrongPackage, match=r"needs Python >=3\.99"):
+        site.install(site.wheel("0.2.0", requires_python=">=3.99"))
+
+
+def test_a_stranger_as_source_is_refused(site: Site) -> None:
+    """A wheel of another name never gets into the host."""
+    with pytest.raises(WrongPackage, match=r"helper 1\.0, not canon-ops"):
+        site.install(str(small_wheel(site.user / "x", "helper", "1.0", {"helper.py": ""})))
+
+
+@pytest.mark.parametrize("plugin", ["import nowhere_to_be_found\n", "x = 1\n"], ids=["no import", "no register"])
+def test_what_the_host_cannot_load_is_taken_out_again(plugin: str, site: Site) -> None:
+    """Verification fails: the package goes with what it brought, and no file has changed."""
+    before_files, before = site.files, site.versions
+
+    with pytest.raises(InstallNotVerified):
+        site.install(site.wheel("0.2.0", plugin=plugin, requires=["helper"]))
+
+    assert (site.files, site.versions) == (before_files, before)
+    assert InterruptedNote.read(site.home.path) is None
+
+
+def test_an_upgrade_that_fails_brings_the_old_version_back(site: Site) -> None:
+    """The kept wheel of the version before is put there again."""
+    site.install(site.wheel("0.2.0"))
+
+    with pytest.raises(InstallNotVerified):
+        site.upgrade(site.wheel("0.3.0", plugin="import nowhere_to_be_found\n"))
+
+    assert site.versions["canon-ops"] == "0.2.0"
+    assert site.upgrade(site.wheel("0.2.0")).changed is False
+
+
+def test_upgrade_and_rollback(site: Site) -> None:
+    """The newer version comes, the configuration stays; rollback returns first to the older one, then to nothing."""
+    before_files = site.files
+    site.install(site.wheel("0.2.0"))
+    configured = site.files
+
+    upgraded = site.upgrade(site.wheel("0.3.0"))
+    versions = [site.versions["canon-ops"]]
+    site.rollback()
+    versions.append(site.versions["canon-ops"])
+    in_between = site.files
+    last = site.rollback()
+
+    assert upgraded.plan.package is not None
+    assert upgraded.plan.package.step is Step.UPGRADED
+    assert versions == ["0.3.0", "0.2.0"]
+    assert in_between == configured
+    assert last.plan.leaves == ("canon-ops",)
+    assert "canon-ops" not in site.versions
+    assert site.files == before_files
+    with pytest.raises(NothingBefore):
+        site.rollback()
+
+
+def test_an_older_version_is_no_upgrade(site: Site) -> None:
+    """The way back is rollback."""
+    site.install(site.wheel("0.3.0"))
+
+    with pytest.raises(PackageConflict, match=r"is newer than 0\.2\.0"):
+        site.upgrade(site.wheel("0.2.0"))
+
+
+def test_nothing_there_is_nothing_to_upgrade(site: Site) -> None:
+    """The advice is to install."""
+    with pytest.raises(NothingInstalled) as caught:
+        site.upgrade(site.wheel("0.2.0"))
+
+    assert caught.value.fix == "canon-ops install canon"
+
+
+PUBLISHED = {"canon_hermes_plugin/__init__.py": "def register(ctx): 'theirs'\n", "canon_hermes_plugin/own.py": ""}
+
+
+def published(site: Site) -> None:
+    points = "[hermes_agent.plugins]\ncanon-hermes = canon_hermes_plugin\n"
+    site.put(small_wheel(site.user / "p", "canon-hermes-plugin", "0.14.1", PUBLISHED, entry_points=points))
+
+
+def test_a_foreign_owner_is_replaced_with_consent_and_comes_back(site: Site) -> None:
+    """N1: shown and refused first; with consent its files make room; rollback returns to it, no index asked."""
+    published(site)
+    before, source = site.versions, site.wheel("0.2.0")
+
+    with pytest.raises(ForeignPlugin) as refused:
+        site.install(source)
+    outcome = site.install(source, FOREIGN)
+    between = site.versions
+    theirs_gone = not (site_of(site.python) / "canon_hermes_plugin" / "own.py").exists()
+    back = site.rollback()
+
+    assert "canon-hermes-plugin 0.14.1" in refused.value.what
+    assert refused.value.fix == "canon-ops install canon --yes"
+    assert outcome.plan.package is not None
+    assert list(map(str, outcome.plan.package.foreign)) == ["canon-hermes-plugin 0.14.1"]
+    assert (between.get("canon-ops"), between.get("canon-hermes-plugin"), theirs_gone) == ("0.2.0", None, True)
+    assert list(map(str, back.plan.returns)) == ["canon-hermes-plugin 0.14.1"]
+    assert site.versions == before
+    assert "theirs" in (site_of(site.python) / "canon_hermes_plugin" / "__init__.py").read_text()
+
+
+def test_a_foreign_owner_survives_a_failed_replacement(site: Site) -> None:
+    """When ours does not load, theirs is back, file for file."""
+    published(site)
+    before = site.versions
+
+    with pytest.raises(InstallNotVerified):
+        site.install(site.wheel("0.2.0", plugin="x = 1\n"), FOREIGN)
+
+    assert site.versions == before
+    assert (site_of(site.python) / "canon_hermes_plugin" / "own.py").exists()
+
+
+def test_a_kill_in_the_middle_forgets_nothing(site: Site) -> None:
+    """A process that ended between the host's packages and the files: the next install knows what stood there first."""
+    published(site)
+    before, source = site.versions, site.wheel("0.2.0")
+    program = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from canon_ops.files.transaction import Transaction\n"
+        "from canon_ops.hermes.homes import resolve_home\n"
+        "from canon_ops.operate.install import InstallOptions, install\n"
+        "from canon_ops.operate.prompts import Unattended\n"
+        "class Killed(Unattended):\n"
+        "    def progress(self, text):\n"
+        "        if text.startswith('Asking Hermes'): os.kill(os.getpid(), 9)\n"
+        "        return super().progress(text)\n"
+        "options = InstallOptions(python=Path(sys.argv[1]), source=sys.argv[2]).consenting('plugin_foreign')\n"
+        "install(resolve_home(os.environ), os.environ, options, Killed())\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program, str(site.python), source], env=site.environ, check=False, timeout=100
+    )
+    half = site.versions
+    unchanged = site.files == (CONFIG.encode(), ENV.encode())
+
+    site.install(source)
+    site.rollback()
+
+    assert killed.returncode == -9
+    assert (half.get("canon-ops"), half.get("canon-hermes-plugin"), unchanged) == ("0.2.0", None, True)
+    assert site.versions == before
+
+
+def test_a_kill_in_the_middle_can_be_rolled_back_at_once(site: Site) -> None:
+    """Without a second attempt, rollback puts back what the killed command had taken out."""
+    published(site)
+    before = site.versions
+    site.install(site.wheel("0.2.0"), FOREIGN)
+    run = read_installation(site.home.path).runs[-1]
+    InterruptedNote(run.before or (), run.brought).write(site.home.path)
+
+    outcome = site.rollback()
+
+    assert outcome.plan.run is None
+    assert site.versions == before
+
+
+def test_a_wheel_that_is_gone_fails_before_any_file(site: Site) -> None:
+    """Rollback that cannot put the package back leaves the configuration as it is and names the place."""
+    published(site)
+    site.install(site.wheel("0.2.0"), FOREIGN)
+    configured = site.files
+    for wheel in site.home.path.glob(".canon-ops/packages/*/canon_hermes_plugin*.whl"):
+        wheel.unlink()
+
+    with pytest.raises(PutBackFailed) as caught:
+        site.rollback()
+
+    assert "canon-hermes-plugin 0.14.1 could not be put back" in caught.value.what
+    assert site.files == configured
+
+
+def test_another_profile_keeps_the_package(site: Site) -> None:
+    """Profiles share one environment: what one of them still enables stays there, and the report says for whom."""
+    site.install(site.wheel("0.2.0"))
+    work = site.home.path / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / "config.yaml").write_text("plugins: {enabled: [canon-hermes]}\n")
+
+    outcome = site.uninstall()
+
+    assert outcome.plan.removes == ()
+    assert "the Hermes profile work still enable" in outcome.plan.keeps_package
+    assert site.versions["canon-ops"] == "0.2.0"
+    assert site.files == (CONFIG.encode(), ENV.encode())
+
+
+def test_every_profile_is_found_for_an_upgrade(site: Site) -> None:
+    """The home itself, and each other one that enables the plugin."""
+    for name, enabled in (("work", "[canon-hermes]"), ("idle", "[]")):
+        folder = site.home.path / "profiles" / name
+        folder.mkdir(parents=True)
+        (folder / "config.yaml").write_text(f"plugins: {{enabled: {enabled}}}\n")
+
+    homes = homes_that_enable(site.home, site.environ, UpgradeOptions().platform)
+
+    assert [home.profile_name for home in homes] == ["default", "work"]
+
+
+def test_a_dependency_that_somebody_else_uses_stays(site: Site) -> None:
+    """Taken out is what came with us, unless another distribution has begun to need it."""
+    site.install(site.wheel("0.2.0", requires=["helper"]))
+    put_distribution(site.python, "late-comer", "1.0", {"late.py": ""}, requires=["helper>=1"])
+
+    site.uninstall()
+
+    assert "helper" in site.versions
+    assert "canon-ops" not in site.versions
+
+
+def test_credentials_stay_unless_purged(site: Site) -> None:
+    """Keys survive uninstall; --purge wants consent, and takes the variables and the Canon profile in force."""
+    agents = site.user / ".canon" / "agents.json"
+    agents.parent.mkdir()
+    agents.write_bytes(as_file(ops=profile_entry(), other=profile_entry(agentId="agent_2")))
+    site.home.env_file.write_bytes(ENV.encode() + b"CANON_AGENT=ops\n")
+    site.install(site.wheel("0.2.0"))
+
+    site.uninstall(skip_package=True)
+    kept = (site.files[1], json.loads(agents.read_text()).keys())
+    with pytest.raises(NotConfirmed):
+        site.uninstall(purge=True)
+    outcome = site.uninstall(purge=True, yes=True)
+
+    assert kept == (ENV.encode() + b"CANON_AGENT=ops\n", {"ops", "other"})
+    assert outcome.plan.purged is not None
+    assert outcome.plan.purged[0] == "ops"
+    assert json.loads(agents.read_text()).keys() == {"other"}
+    assert site.files[1] == ENV.encode()
+
+
+def test_a_home_without_a_record_is_taken_back_by_meaning(site: Site) -> None:
+    """Who enabled the plugin by hand gets it disabled; a setting of theirs beside it stays."""
+    listed = "plugins:\n  enabled:\n  - other\n"
+    by_hand = f"{listed}  - canon-hermes\nplatforms:\n  canon:\n    enabled: true\n    extra: {{a: 1}}\n"
+    site.home.config_file.write_text(by_hand)
+
+    site.uninstall()
+
+    assert site.home.config_file.read_text() == f"{listed}platforms:\n  canon:\n    extra: {{a: 1}}\n"
+
+
+def test_where_nothing_can_be_installed_there_are_instructions(site: Site) -> None:
+    """A container image gets the line to add to it, with the interpreter in full; nothing is tried."""
+    site_of(site.python).joinpath(".install_method").write_text("docker\n")
+
+    with pytest.raises(PackageMissing) as caught:
+        site.install(site.wheel("0.2.0"))
+
+    assert caught.value.fix is not None
+    assert f"RUN uv pip install --python {site.python}" in caught.value.fix
+
+
+def test_a_dry_run_tries_and_leaves_no_trace(site: Site) -> None:
+    """The installer is asked, the moves are shown, and nothing is written anywhere."""
+    before = sorted(site_of(site.python).rglob("*"))
+
+    outcome = site.install(site.wheel("0.2.0", requires=["helper"]), dry_run=True)
+
+    assert any("+ helper 1.0" in sentence for sentence in site.told)
+    assert outcome.history_id is None
+    assert sorted(site_of(site.python).rglob("*")) == before
+    assert site.files == (CONFIG.encode(), ENV.encode())
+    assert not (site.home.path / ".canon-ops").exists()
+
+
+def test_settings_that_lead_elsewhere_are_not_followed(site: Site) -> None:
+    """A target of the person's own in the environment does not carry the packages away from the host."""
+    site.environ |= {"UV_TARGET": str(site.user / "elsewhere"), "VIRTUAL_ENV": str(site.user / "another")}
+
+    site.install(site.wheel("0.2.0"))
+
+    assert site.versions["canon-ops"] == "0.2.0"
+    assert not (site.user / "elsewhere").exists()
