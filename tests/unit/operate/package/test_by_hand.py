@@ -20,8 +20,8 @@ def a_host(
 ) -> HostInstallation:
     facts = HostFacts(
         executable=PYTHON, python="3.11.7", platform="linux", prefix=PYTHON.parents[1], is_venv=True, has_pip=False,
-        externally_managed=managed, site=Path("/opt/an agent/lib"), site_writable=writable, hermes=None, entry_points=(),
-        owners={},
+        externally_managed=managed, site=Path("/opt/an agent/lib"), site_writable=writable, hermes=None,
+        entry_points=(), owners={},
     )  # fmt: skip
     return HostInstallation(PYTHON, None, HowFound.OPTION, layout, installer, facts)
 
