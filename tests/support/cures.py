@@ -1,0 +1,140 @@
+"""Every ``canon-ops`` command that the program's own texts tell people to type, found in its source.
+
+Texts are put together from literals, f-strings, names of the module and of the function around them; whatever is known
+only at run time is ``X``. What :meth:`HermesHome.own_command` and :meth:`Examination.command` are given counts too.
+Docstrings do not: they tell readers of the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Told", "told_commands"]
+
+ROOT = Path(__file__).parents[2]
+_COMMAND = re.compile(r"canon-ops (?P<words>.*?)(?=$|[;,)`\n]|\.(?:\s|$)|\s{3}|\s#| or |: | and | [<>|] )")
+
+
+@dataclass(frozen=True)
+class Told:
+    """One command.
+
+    Attributes:
+        words: after ``canon-ops``.
+        place: the line where it stands.
+        is_begun: the text gets a name, and may be continued elsewhere.
+    """
+
+    words: str
+    place: str
+    is_begun: bool = False
+
+
+def told_commands() -> list[Told]:
+    """All of them, each once a place."""
+    files = [*ROOT.glob("canon_ops/**/*.py"), *ROOT.glob("adapter/canon_hermes_plugin/**/*.py")]
+    return sorted({told for file in files for told in _told_by(file)}, key=lambda told: (told.words, told.place))
+
+
+def _told_by(file: Path) -> Iterator[Told]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    values = _values(tree, _module_of(file))
+    for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))):
+        known = {**values, **_assigned(scope, values)} if isinstance(scope, ast.FunctionDef) else values
+        nodes = list(_own_nodes(scope))
+        parts = {id(part) for node in nodes for part in _parts(node)}
+        begun = {id(node) for one in nodes if isinstance(one, ast.Assign) for node in ast.walk(one.value)}
+        for node in nodes:
+            if id(node) in parts:
+                continue
+            for text in _texts(node, known):
+                for found in _COMMAND.finditer(text):
+                    yield Told(found["words"].strip(), f"{file.relative_to(ROOT)}:{node.lineno}", id(node) in begun)
+
+
+def _module_of(file: Path) -> str:
+    folder = ROOT if file.is_relative_to(ROOT / "canon_ops") else ROOT / "adapter"
+    return ".".join(file.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _values(tree: ast.Module, module: str) -> dict[str, str]:
+    """The texts behind the names of a module, imported ones included."""
+    found = {name: value for name, value in _assigned(tree, {}).items() if value}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("canon_ops"):
+            for alias in node.names:
+                if alias.name.isupper():
+                    value = getattr(importlib.import_module(str(node.module)), alias.name, None)
+                    if isinstance(value, str):
+                        found[alias.asname or alias.name] = value
+    return found
+
+
+def _assigned(scope: ast.AST, known: Mapping[str, str]) -> dict[str, str]:
+    """The texts that plain assignments give to names, in their order; ``+=`` appends."""
+    found: dict[str, str] = {}
+    for node in _own_nodes(scope):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if (text := _text(value, {**known, **found})) is not None:
+                    found[name] = text
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if name in found:
+                found[name] += _text(value, {**known, **found}) or ""
+    return found
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """What stands in ``scope`` itself, functions in it and docstrings left out, in the order of the text."""
+    for child in ast.iter_child_nodes(scope):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and child is not scope:
+            continue
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+            continue
+        if isinstance(child, ast.expr | ast.stmt):
+            yield child
+        yield from _own_nodes(child)
+
+
+def _texts(node: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="own_command"), args=[words]):
+            yield f"canon-ops {_text(words, known) or 'X'}"
+        case ast.Call(func=ast.Attribute(attr="command", value=ast.Name(id="examination")), args=[words]):
+            yield f"canon-ops {_text(words, known) or 'X'}"
+        case ast.Constant(value=str()) | ast.JoinedStr() | ast.BinOp():
+            yield _text(node, known) or ""
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The pieces of a text that are no texts of their own."""
+    match node:
+        case ast.JoinedStr(values=parts):
+            for part in parts:
+                yield part.value if isinstance(part, ast.FormattedValue) and _is_text(part.value) else part
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield from (side for side in (left, right) if _is_text(side))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp)
+
+
+def _text(node: ast.expr, known: Mapping[str, str]) -> str | None:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part, known) or "X" for part in parts)
+        case ast.FormattedValue(value=value):
+            return _text(value, known)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            texts = (_text(left, known), _text(right, known))
+            return None if texts == (None, None) else "".join(text or "X" for text in texts)
+    return None

@@ -1,0 +1,108 @@
+"""Every command that a message tells people to type is a command of this program."""
+
+from __future__ import annotations
+
+import shlex
+from types import SimpleNamespace
+
+import click
+import pytest
+
+from canon_ops.cli.lazy import root_group
+from canon_ops.cli.session import Program
+from tests.support.cures import Told, told_commands
+
+# Promised by a message before its command is here; each goes with the command that comes.
+COMING = {
+    "config unset",
+    "env lint",
+    "env set",
+    "env unset",
+    "history list",
+    "upgrade",
+}
+
+# Sentences in which the program's name is followed by something else than a command.
+PROSE = {"X", "command", "installed", "is", "never", "runs", "to", "wrote"}
+
+
+def commands() -> list[Told]:
+    return [told for told in told_commands() if told.words.partition(" ")[0].strip("'\"") not in PROSE]
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError:  # the quote around the whole command ends it
+        return shlex.split(words.replace("'", "").replace('"', ""))
+
+
+def complaint(words: str) -> str | None:
+    """Why the program would not take these words; placeholders count as any value."""
+    left = _split(words)
+    node: click.Command = root_group()
+    path: list[str] = []
+    with click.Context(node, obj=SimpleNamespace(program=Program("canon-ops"))) as ctx:
+        while isinstance(node, click.Group):
+            child = node.get_command(ctx, left[0]) if left and not left[0].startswith("-") else None
+            if child is None:
+                if path == ["setup"]:  # its platform may be left out, or be known only at run time
+                    left = left[1:] if left[:1] == ["X"] else left
+                    child = node.get_command(ctx, "canon")
+                elif not left:
+                    return None  # a group alone shows its help
+                else:
+                    return "no such command"
+            else:
+                path.append(left.pop(0))
+            assert child is not None
+            node = child
+        try:
+            options, extra, _ = node.make_parser(click.Context(node)).parse_args(left)
+        except click.UsageError as exc:
+            return exc.format_message()
+    missing = [
+        param.name
+        for param in node.params
+        if isinstance(param, click.Argument)
+        and param.required
+        and not isinstance(options.get(str(param.name)), str | tuple)
+    ]
+    return f"too many words: {extra}" if extra else f"lacks {missing}" if missing else None
+
+
+@pytest.mark.parametrize("told", commands(), ids=lambda told: f"{told.words} ({told.place})")
+def test_a_command_that_is_told_exists(told: Told) -> None:
+    """Its words, its options and its arguments are those of the command line."""
+    words = told.words.split()
+    is_coming = words[0] in COMING or " ".join(words[:2]) in COMING
+
+    found = complaint(told.words)
+
+    assert found == ("no such command" if is_coming else None) or (told.is_begun and str(found).startswith("lacks"))
+
+
+def test_nothing_is_awaited_that_has_come() -> None:
+    """The list of promised commands shrinks when one of them arrives, or is no longer promised."""
+    told = {" ".join(told.words.split()[: len(words.split())]) for told in commands() for words in COMING}
+
+    assert [words for words in sorted(COMING) if complaint(words) != "no such command"] == []
+    assert sorted(COMING - told) == []
+
+
+def test_cures_are_found() -> None:
+    """The search sees literals, f-strings, constants of other modules and commands aimed at a home."""
+    words = {told.words for told in commands()}
+
+    assert {
+        "setup canon",
+        "doctor --list",
+        "setup canon --canon-profile X --start-over",
+        "config set platforms.X.enabled true",
+    } <= words
+
+
+@pytest.mark.parametrize("words", ["frobnicate", "config frob", "setup canon --no-such", "config get", "doctor X Y"])
+def test_a_wrong_command_is_noticed(words: str) -> None:
+    """The judgement can fail."""
+    assert complaint(words) is not None
