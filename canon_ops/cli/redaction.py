@@ -14,12 +14,19 @@ __all__ = ["SECRET_MARK", "Redactor"]
 SECRET_MARK = "[secret]"  # noqa: S105 - what stands in place of one
 _SHORTEST = 8  # a shorter value is as likely a word of the sentence as the secret
 _TELLING_NAME = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_[A-Z0-9]+)?$")
-_PUBLIC_NAMES = frozenset({"CANON_FIREBASE_API_KEY"})  # a web key: public by design, shown in endpoint snapshots
+# A web key is public by design and shown in endpoint snapshots; a reference says where a key is, not what it is.
+_PUBLIC_NAME = re.compile(r"FIREBASE_?API_?KEY$|_REF$")
 _ASSIGNMENT = re.compile(
     r"""(?P<before>\s*(?:-\s+|export\s+)?["']?(?P<name>\w+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
     re.DOTALL,
 )
 _KEY_SHAPE = re.compile(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a name tells that its value is secret, in any spelling: ``CANON_API_KEY``, ``api_key``, ``apiKey``."""
+    upper = name.upper()
+    return bool(_TELLING_NAME.search(upper)) and not _PUBLIC_NAME.search(upper)
 
 
 class Redactor:
@@ -37,7 +44,7 @@ class Redactor:
     def learn(self, variables: Mapping[str, str]) -> None:
         """Take the values of the variables whose names tell that they are secret."""
         for name, value in variables.items():
-            if name not in _PUBLIC_NAMES and _TELLING_NAME.search(name.upper()):
+            if _is_telling(name):
                 self.add(value)
 
     def add(self, value: str) -> None:
@@ -49,7 +56,7 @@ class Redactor:
         """Take what a configuration tree holds below telling keys; ``path`` leads to ``value``."""
         match value:
             case str():
-                if path and _TELLING_NAME.search(str(path[-1]).upper()):
+                if path and _is_telling(str(path[-1])):
                     self.add(value)
             case Mapping():
                 for key, item in value.items():
@@ -64,7 +71,7 @@ class Redactor:
         Different values get different marks (``[secret]``, ``[secret 2]``), so that the change of a secret is seen.
         """
         found = _ASSIGNMENT.fullmatch(text)
-        if found and _TELLING_NAME.search(found["name"].upper()) and found["name"] not in _PUBLIC_NAMES:
+        if found and _is_telling(found["name"]):
             number = self._masked.setdefault(found["value"], len(self._masked) + 1)
             mark = SECRET_MARK if number == 1 else f"[secret {number}]"
             return f"{found['before']}{mark}{found['end']}"

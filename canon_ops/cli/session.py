@@ -160,15 +160,14 @@ class Session:
         return home.profile_name, str(home.path)
 
     def learn_secrets_of_home(self) -> None:
-        """Take the keys of the home's ``.env`` before a traceback is shown: it may quote any of them."""
-        try:
-            from canon_ops.files.reading import read_optional
-            from canon_ops.settings.dotenv import read_dotenv
+        """Take every secret of the home's files before a diff or a traceback is shown: either may quote any of them."""
+        from canon_ops.cli.secrets_of_home import learn_secrets
 
-            entries = read_dotenv(read_optional(self.home().env_file) or b"")
-        except Exception:  # this is already the report of a failure: what cannot be read cannot be quoted either
+        try:
+            home = self.home()
+        except Exception:  # this may already be the report of a failure: a home that cannot be found is not quoted
             return
-        self.redact.learn({entry.name: entry.value or "" for entry in entries})
+        learn_secrets(self.redact, home, self.environ)
 
     def canvas(self, stream: Stream) -> Canvas:
         """What ``stream`` can show."""
