@@ -246,6 +246,8 @@ def _leaked(keys: Iterable[str], files: Iterable[Path]) -> Iterator[AuditFinding
 
 def _line_with(file: Path, needles: list[bytes]) -> int | None:
     """The line of the first key in a file; 0 when the file is too long to count, None when there is none."""
+    if not file.is_file():  # a pipe would wait for a writer
+        return None
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
