@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-rows mutants test-interop keyring-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
+.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback Canon, one message answered
 	$(BIN)/canon-ops demo $(DEMO_ARGS)
 
-test: $(STAMP) $(if $(CI),keyring-tools)  ## run the tests against the real host
+test: $(STAMP) $(if $(CI),test-tools)  ## run the tests against the real host
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not long" $(TEST_ARGS)
 
 test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13 choose rows; environments in .hosts)
@@ -62,10 +62,10 @@ wheel: $(STAMP)  ## build the wheel into dist/
 test-interop: $(STAMP)  ## the sandbox against the published plugins in real gateways (made in .hosts, once)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 
-keyring-tools:  ## install gnome-keyring and D-Bus for the tests of the keyring (apt or dnf)
-	scripts/keyring_tools.sh
+test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bus, strace, zsh (apt or dnf)
+	scripts/test_tools.sh
 
-test-keyring: $(STAMP) keyring-tools  ## the keyring against a real Secret Service, none, and one that never answers
+test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service, none, and one that never answers
 	CI=1 $(BIN)/python -m pytest tests/acceptance/test_keyring_service.py tests/unit/keyring $(TEST_ARGS)
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it

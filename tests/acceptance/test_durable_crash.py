@@ -23,10 +23,11 @@ import pytest
 from canon_ops.durable import DurableError, Schema, Snapshot, read_once, write_once
 from canon_ops.durable.examine import find_damage
 from tests.support import letters
-from tests.support.crashing import ROOT, Run, has_strace, kill_points, trace
+from tests.support.crashing import ROOT, Run, kill_points, trace
 from tests.support.power import Disk, play
+from tests.support.tools import needs
 
-pytestmark = pytest.mark.skipif(not has_strace(), reason="strace is not installed")
+pytestmark = needs("strace")
 
 MODULE = "tests.support.letter_writers"
 WRITERS, LETTERS = 3, 2

@@ -17,6 +17,7 @@ import pytest
 
 from canon_ops.files.transaction import Transaction
 from tests.support.crash import CALLS, SCENARIOS, CountingDisk, contents, leftovers, make_home
+from tests.support.tools import needs
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ SYSTEM_CALLS = {
     "unlink": "unlink",
     "rmdir": "remove_folder",
 }
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+needs_strace = needs("strace")
 
 
 def under_strace(scenario: str, home: Path, log: Path, *inject: str) -> list[tuple[str, int, str]]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -19,14 +18,13 @@ from canon_ops.settings.profiles import KeyReference
 from canon_ops.settings.secret import Secret
 from tests.support.canon_files import profile_entry
 from tests.support.canon_homes import user_at
-from tests.support.secret_service import MISSING_TOOLS, session
+from tests.support.secret_service import session
+from tests.support.tools import needs
 
 REFERENCE = KeyReference("canon-ops", "ops@1f2e3d4c")
 KEY = Secret("agk_live_0123456789abcdef")
 
-pytestmark = pytest.mark.skipif(
-    bool(MISSING_TOOLS) and not os.environ.get("CI"), reason=f"not installed: {', '.join(MISSING_TOOLS)}"
-)
+pytestmark = needs("dbus-run-session", "gnome-keyring-daemon")
 
 
 @pytest.fixture(scope="module")

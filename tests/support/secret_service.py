@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -12,11 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["MISSING_TOOLS", "Service", "session"]
+__all__ = ["Service", "session"]
 
 Service = Literal["unlocked", "locked", "mute", "none"]
-
-MISSING_TOOLS = [name for name in ("dbus-run-session", "gnome-keyring-daemon") if shutil.which(name) is None]
 
 _DAEMON = "gnome-keyring-daemon --foreground --components=secrets"
 _STARTS: Mapping[Service, str] = {

@@ -1,0 +1,20 @@
+"""Programs that some tests need besides Python: missing ones are a counted skip, and a failure where CI is set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+__all__ = ["needs"]
+
+
+def needs(*programs: str) -> pytest.MarkDecorator:
+    """Mark tests that cannot run without ``programs``; `make test-tools` installs them.
+
+    Where CI is set nothing is skipped, so that a machine that lost a program does not go on looking green.
+    """
+    missing = [program for program in programs if shutil.which(program) is None]
+    is_skipped = bool(missing) and not os.environ.get("CI")
+    return pytest.mark.skipif(is_skipped, reason=f"{', '.join(missing)}: not installed (make test-tools)")
