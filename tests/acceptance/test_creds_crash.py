@@ -1,0 +1,97 @@
+"""``creds move`` killed between any two of its steps: the key is always somewhere, and the same command finishes.
+
+A real process runs the command and dies without any clean-up at one call of the keyring, or of the history, or before
+or after it. Source: command-line contract, creds; decisions C1, T6.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.canon_files import KEY, profile_entry
+from tests.support.canon_homes import User, user_at
+from tests.support.keyring_backend import entries_of, keyring_variables
+
+# The program, dying at the N-th of its steps outside the transaction; 0 lets it live and prints how many there were.
+PROGRAM = """
+import os, sys
+from canon_ops.keyring.access import Keyring
+from canon_ops.operate import move_key
+fatal, when, count = int(sys.argv[1]), sys.argv[2], 0
+def deadly(step):
+    def carry_out(*arguments, **values):
+        global count
+        count += 1
+        mine = count
+        if (mine, when) == (fatal, "before"): os._exit(9)
+        result = step(*arguments, **values)
+        if (mine, when) == (fatal, "after"): os._exit(9)
+        return result
+    return carry_out
+Keyring._run = deadly(Keyring._run)
+move_key.edit_agents = deadly(move_key.edit_agents)
+move_key.forget_key = deadly(move_key.forget_key)
+from canon_ops.cli.main import main
+sys.argv = ["canon-ops", "creds", "move", "--to", sys.argv[3]]
+try:
+    main()
+finally:
+    print(f"steps {count}", file=sys.stderr)
+"""
+STEPS = {"keyring": 4, "file": 3}  # find, put, write, forget; get, write, delete
+
+
+def run(user: User, entries: Path, to: str, fatal: int = 0, when: str = "before") -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), **keyring_variables(entries)}
+    command = [sys.executable, "-c", PROGRAM, str(fatal), when, to]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+def in_file(user: User) -> bool:
+    return user.agents()["ops"].get("apiKey") == KEY
+
+
+@pytest.mark.parametrize("to", STEPS)
+def test_the_list_of_steps_is_complete(tmp_path: Path, to: str) -> None:
+    """A run that lives makes as many steps as the crashes below go through."""
+    user, entries = user_at(tmp_path / "home"), tmp_path / "entries.json"
+    if to == "file":
+        run(user, entries, "keyring")
+
+    ran = run(user, entries, to)
+
+    assert ran.returncode == 0, ran.stderr
+    assert f"steps {STEPS[to]}" in ran.stderr
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("to", "fatal"), [(to, number + 1) for to, count in STEPS.items() for number in range(count)])
+def test_a_killed_move_loses_nothing_and_is_finished_by_the_next(
+    tmp_path: Path, to: str, fatal: int, when: str
+) -> None:
+    """After the kill the key is in the file or in the keyring; after the next run it is in the one place asked for."""
+    user, entries = user_at(tmp_path / "home"), tmp_path / "entries.json"
+    if to == "file":
+        assert run(user, entries, "keyring").returncode == 0
+
+    killed = run(user, entries, to, fatal, when)
+
+    assert killed.returncode == 9, killed.stderr
+    assert in_file(user) or KEY in entries_of(entries).values()
+
+    finished = run(user, entries, to)
+
+    assert finished.returncode == 0, finished.stderr
+    assert in_file(user) is (to == "file")
+    assert list(entries_of(entries).values()) == ([KEY] if to == "keyring" else [])
+    if to == "keyring":
+        holding = [file for file in user.home.rglob("*") if file.is_file() and KEY in file.read_text(errors="replace")]
+        assert holding == []
+    else:
+        assert json.loads(user.agents_file.read_text()) == {"ops": profile_entry()}
