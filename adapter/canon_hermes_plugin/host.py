@@ -18,6 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from canon_ops.hermes.contract import Use
+from canon_ops.hermes.contract_canon import CANON_NEEDS
+
 __all__ = [
     "HELPERS",
     "MAX_MESSAGE_BYTES",
@@ -25,6 +28,7 @@ __all__ = [
     "Helper",
     "Host",
     "HostFacts",
+    "HostIncomplete",
     "HostPrompts",
     "home_folder",
     "host_prompts",
@@ -218,14 +222,40 @@ def host_prompts() -> HostPrompts:
     )
 
 
+class HostIncomplete(Exception):
+    """An audited version that lacks something which that version has: it was changed by hand."""
+
+
 @cache
 def load_host() -> Host:
     """Import what an adapter uses of the host; called by the adapter factory, after the audit.
 
     Raises:
-        ImportError, AttributeError: the host lacks something that every audited version has.
+        HostIncomplete: the host lacks something that every audited version has.
     """
+    try:
+        return _load_host()
+    except (ImportError, AttributeError) as error:
+        raise HostIncomplete(
+            f"This Hermes lacks what Canon relies on ({error}); it is not as it was released. "
+            "Fix: canon-ops doctor --only host.contract"
+        ) from error
+
+
+def _needed_members() -> list[str]:
+    """The methods of the base class that the contract knows no stand-in for: looked for now, not at message time."""
+    prefix = "gateway.platforms.base:BasePlatformAdapter."
+    return [
+        need.path.removeprefix(prefix)
+        for need in CANON_NEEDS
+        if need.path.startswith(prefix) and need.use in (Use.CALL, Use.OVERRIDE) and need.without is None
+    ]
+
+
+def _load_host() -> Host:
     base = importlib.import_module("gateway.platforms.base")
+    if lacking := [name for name in _needed_members() if not hasattr(base.BasePlatformAdapter, name)]:
+        raise AttributeError(f"its base adapter has no {' and no '.join(lacking)}")
     config = importlib.import_module("gateway.config")
     helpers = {helper.name: _resolve(helper) for helper in HELPERS}
     return Host(

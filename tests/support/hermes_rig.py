@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["RIG_CONFIG", "furnish_rig"]
+__all__ = ["RIG_CONFIG", "add_rig", "furnish_rig"]
 
 RIG_CONFIG = """\
 model:
@@ -70,10 +70,15 @@ def register(ctx):
 """
 
 
-def furnish_rig(home: Path, config: str = RIG_CONFIG) -> None:
-    """Make ``home`` a Hermes home whose gateway loads the rig and calls nothing outside."""
+def add_rig(home: Path) -> None:
+    """Put the rig's plugin into a home; its configuration has to enable ``rig`` as plugin and as platform."""
     plugin = home / "plugins" / "rig"
     plugin.mkdir(parents=True)
     plugin.joinpath("plugin.yaml").write_text(_MANIFEST)
     plugin.joinpath("__init__.py").write_text(_PLUGIN)
+
+
+def furnish_rig(home: Path, config: str = RIG_CONFIG) -> None:
+    """Make ``home`` a Hermes home whose gateway loads the rig and calls nothing outside."""
+    add_rig(home)
     home.joinpath("config.yaml").write_text(config)

@@ -41,6 +41,12 @@ class GatewayHome:
         file = self.path / "logs" / "gateway.log"
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
+    @property
+    def logs(self) -> str:
+        """Everything that Hermes has written to its logs; versions differ in which of them gets what."""
+        files = sorted(self.path.joinpath("logs").glob("*.log"))
+        return "".join(file.read_text(encoding="utf-8", errors="replace") for file in files)
+
     def log_records(self) -> list[str]:
         """The same, one text a record: a line that begins with a date, and what follows it up to the next."""
         return [text for text in _RECORD.split(self.gateway_log) if text]
