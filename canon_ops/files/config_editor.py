@@ -253,20 +253,21 @@ class ConfigDocument:
         planner = Planner(self._layout, self._engine)
         try:
             plan = planner.plan(change, way)
-            document = self._with(plan.text, reformatted=self.reformatted)
+            document = self._with(plan.text, plan.new_part(len(self._document.text)), reformatted=self.reformatted)
             prove(self._layout, document._layout, span=plan.span, gone=plan.gone, change=change)
         except (ProofFailed, EngineFault):
             if not self._allow_reformat:
                 raise
-            document = self._with(rewrite(self._document, change), reformatted=True)
+            text = rewrite(self._document, change)
+            document = self._with(text, text, reformatted=True)
             gone = planner.inside(way) if way is not None and isinstance(change, Replaced) else (0, 0)
             prove_rewrite(self._layout, document._layout, gone=gone, change=change)
         return document
 
-    def _with(self, text: str, *, reformatted: bool) -> ConfigDocument:
+    def _with(self, text: str, new_part: str, *, reformatted: bool) -> ConfigDocument:
         try:
             # What is built from the new text is what was built from the old one and the change: the proof of values.
-            new = read_yaml((self._document.bom + text).encode("utf-8"), self.file, build=False)
+            new = read_yaml((self._document.bom + text).encode("utf-8"), self.file, new=new_part)
         except ConfigSyntaxError as error:
             raise ProofFailed(f"Hermes could not read the file after this edit (proof of values): {error}") from error
         return ConfigDocument(new, self._engine, allow_reformat=self._allow_reformat, reformatted=reformatted)

@@ -53,6 +53,13 @@ class Plan:
     span: Span
     gone: Span = (0, 0)
 
+    def new_part(self, old_length: int) -> str:
+        """The lines of ``text`` that may differ from the old text."""
+        end = len(self.text) - (old_length - self.span[1])
+        begin = self.text.rfind("\n", 0, self.span[0]) + 1
+        stop = self.text.find("\n", max(end, begin))
+        return self.text[begin:] if stop < 0 else self.text[begin:stop]
+
 
 @dataclass(frozen=True, slots=True)
 class Planner:
@@ -270,10 +277,9 @@ class Planner:
         text, node, step = self.layout.text, way.node, way.steps[-1]
         start, end = int(node.start_mark.index), self.layout.ends[id(node)]
         rendered = self.engine.render(value, room="brackets", like=_style_of(node))
-        if start == end:
-            slot = slot_of(self.layout, step)[0]
-            bare = isinstance(step.parent, yaml.MappingNode) and text[slot - 1] != ":"
-            start, end = slot, max(slot, end)
+        if start == end:  # null; without a colon its mark lies at the next token, behind comments
+            start = end = slot_of(self.layout, step)[0]
+            bare = isinstance(step.parent, yaml.MappingNode) and text[start - 1] != ":"
             rendered = f": {rendered}" if bare else f" {rendered}"
         return Plan(text[:start] + rendered + text[end:], (start, end), (start, end))
 

@@ -168,13 +168,14 @@ def _all_equal(before: list[Any], after: list[Any], twins: dict[int, int]) -> bo
 
 
 def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
-    if id(old) in twins:  # an alias: it must repeat the same node as before
-        return twins[id(old)] == id(new)
-    twins[id(old)] = id(new)
+    twin = twins.get(id(old))
+    if twin is not None:  # an alias: it must repeat the same node as before
+        return twin == id(new)
     if type(old) is not type(new) or old.tag != new.tag:
         return False
     if isinstance(old, yaml.ScalarNode):
         return bool(old.value == new.value)
+    twins[id(old)] = id(new)
     return _all_equal(old.value, new.value, twins)
 
 

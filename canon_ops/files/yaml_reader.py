@@ -36,9 +36,22 @@ _ODD = re.compile(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\ud
 # Nesting that needs a look: brackets are counted, an indent or a row of dashes as long as this is seen at once.
 _DEEP = 100
 _BRACKET = re.compile(r"[\[\]{}]")
-_DEEP_BLOCK = re.compile(rf"^[ ]{{{_DEEP},}}|(?:[-?:][ \t]+){{{_DEEP // 2},}}", re.MULTILINE)
+_DEEP_ROW = re.compile(rf"[-?:][ \t]+(?:[-?:][ \t]+){{{_DEEP // 2 - 1},}}")
 _PLAIN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-_C_LOADER: Any = getattr(yaml, "CSafeLoader", None)
+
+
+def _without_path_resolvers(loader: Any) -> Any:
+    """``loader`` as it is, but that it does not ask for each node about path resolvers, of which there are none."""
+    if loader is None:
+        return None
+    return type("Loader", (loader,), {"descend_resolver": _nothing, "ascend_resolver": _nothing})
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+_C_LOADER: Any = _without_path_resolvers(getattr(yaml, "CSafeLoader", None))
 
 
 class ConfigSyntaxError(RefusedError):
@@ -107,11 +120,12 @@ class YamlText:
         return (self.bom + self.text).encode("utf-8")
 
 
-def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
+def read_yaml(data: bytes, file: str, *, new: str | None = None) -> YamlText:
     """Parse ``data`` or say where it is wrong.
 
     Args:
-        build: see that every value can be built: some compose and still cannot (``=``, 2001-13-45, a list as a key).
+        new: the part of the text that was not in one that was read before; None for all of it. Only that part is looked
+            through for what the loaders dispute, and what it means is for the caller to build.
 
     Raises:
         ConfigSyntaxError: not UTF-8, not YAML, tabs, several documents, not a mapping, or a value that PyYAML's safe
@@ -130,10 +144,11 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
         ) from error
     bom = BOM if text.startswith(BOM) else ""
     text = text[len(bom) :]
-    if _may_be_deep(text):
+    unseen = text if new is None else new
+    if _may_be_deep(unseen):
         _compose(text, yaml.SafeLoader, file)  # refuses it; the C loader would end the process
     root = _compose(text, _C_LOADER or yaml.SafeLoader, file)
-    if _C_LOADER and _may_be_disputed(text):
+    if _C_LOADER and _may_be_disputed(unseen):
         _refuse_dispute(root, _compose_for_gateway(text, file), file)
     if root is None or (isinstance(root, yaml.ScalarNode) and root.tag.endswith(":null") and not root.value):
         return YamlText(text, bom, None, file)
@@ -147,7 +162,7 @@ def read_yaml(data: bytes, file: str, *, build: bool = True) -> YamlText:
             column=root.start_mark.column + 1,
         )
     found = YamlText(text, bom, root, file)
-    if build:
+    if new is None:
         _build_once(found)
     return found
 
@@ -159,7 +174,7 @@ def _may_be_deep(text: str) -> bool:
         depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
         if depth >= _DEEP:
             return True
-    return _DEEP_BLOCK.search(text) is not None
+    return " " * _DEEP in text or _DEEP_ROW.search(text) is not None
 
 
 def _may_be_disputed(text: str) -> bool:
@@ -368,5 +383,5 @@ def _is_plain_tree(node: yaml.Node, constructor: _Builder) -> bool:
         or (node.tag == _BOOL and node.value.lower() in constructor.bool_values)
     )
     if not sure:
-        constructor.construct_object(node)
+        constructor.construct_object(node, deep=True)  # a generator (!!set) says only at its end that it cannot
     return True

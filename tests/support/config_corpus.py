@@ -79,6 +79,7 @@ READABLE: dict[str, str] = {
     "flow_wrapped": "enabled: [a, b,\n  c, d]\nnext: {x: 1,\n  y: 2}\n",
     "flow_map_over_lines": "m: {\n  # about x\n  x: 1, # one\n\n  # about y\n  y: [1, 2], # two\n}\n",
     "flow_empty_over_lines": "a: [\n]\nb: {   # none\n}\n",
+    "flow_bare_key_with_comment": "a: {\n  x,  # why\n  y  # too\n}\nb: {\n  z:  # null\n}\n",
     "flow_bare_key": "a: {x, y: 1}\nb: {}\n",
     "flow_quoted": 'a: ["x", "y"]\nb: [\'x\']\n',
     # -- texts

@@ -77,6 +77,7 @@ TEXTS = st.lists(
 @settings(max_examples=400, deadline=None)
 @given(TEXTS)
 @example("a: 2024-13-45")
+@example("a: !!set ")
 @example('a: "\\ud800"')
 def test_a_text_is_read_as_both_loaders_read_it_or_refused(text: str) -> None:
     """No text raises anything but the refusal; what is read is what both loaders build."""
