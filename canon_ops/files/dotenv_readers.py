@@ -26,7 +26,8 @@ class Reader(Enum):
     SHELL = "shell"
 
 
-_SHELL_BARE = re.compile(r"[A-Za-z0-9_@%+=:,./^\u0080-\U0010ffff-]*")
+# zsh takes a = at the beginning of a value, or behind a colon there, for the name of a program to look up.
+_SHELL_BARE = re.compile(r"(?!=)(?:(?!:=)[A-Za-z0-9_@%+=:,./^\u0080-\U0010ffff-])*")
 _SHELL_DOUBLE = re.compile(r'(?:[^"\\$`]|\\[\\"$`]|\\(?![\\"$`]))*')
 
 
