@@ -58,7 +58,7 @@ def row(release: str, minor: str) -> Row:
         f"hermes-{release}-py{minor}",
         python=python,
         requirements=(requirement_of(release),),
-        checkout_extras="test",
+        checkout_extra="test",
     )
     return Row(
         (release, minor),

@@ -68,7 +68,7 @@ def rows(wishes: Iterable[str]) -> list[Row]:
 def _without_host(name: str, minor: str, constraints: tuple[str, ...] = ()) -> Row:
     python = find_python(minor)
     environment = python and Environment(
-        f"{name}-py{minor}", python=python, checkout_extras="test", constraints=constraints, parent=".rows"
+        f"{name}-py{minor}", python=python, checkout_extra="test", constraints=constraints, parent=".rows"
     )
     return Row((name, minor), environment or None, WITHOUT_HOST)
 

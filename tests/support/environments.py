@@ -24,7 +24,6 @@ __all__ = ["CHECKOUT", "Environment", "NotInstalled", "find_python", "minor_of"]
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 INSTALL_LIMIT_S = 900
-_INSTALL_TABLES = ("build-system", "project")  # the rest of pyproject.toml configures tools, not the installation
 
 
 class NotInstalled(Exception):
@@ -40,7 +39,7 @@ class Environment:
         python: the interpreter that makes it; None is the one that runs this.
         requirements: one ``pip install``, resolved together.
         without_dependencies: a second one, ``--no-deps``.
-        checkout_extras: install the checkout itself, editable, with these extras, together with ``requirements``;
+        checkout_extra: install the checkout itself, editable, with this extra, together with ``requirements``;
             None leaves it out.
         constraints: lines of a constraints file for all of it.
     """
@@ -49,7 +48,7 @@ class Environment:
     python: str | None = None
     requirements: tuple[str, ...] = ()
     without_dependencies: tuple[str, ...] = ()
-    checkout_extras: str | None = None
+    checkout_extra: str | None = None
     constraints: tuple[str, ...] = ()
     parent: str = ".hosts"
 
@@ -85,7 +84,7 @@ class Environment:
         _run([self.python or sys.executable, "-m", "venv", str(self.folder)])
         constraints = self.folder / "constraints.txt"
         constraints.write_text("".join(f"{line}\n" for line in self.constraints), encoding="utf-8")
-        ours = ["-e", f"{CHECKOUT}[{self.checkout_extras}]"] if self.checkout_extras is not None else []
+        ours = ["-e", f"{CHECKOUT}[{self.checkout_extra}]"] if self.checkout_extra is not None else []
         if self.requirements or ours:
             self._pip("-c", str(constraints), *self.requirements, *ours)
         if self.without_dependencies:
@@ -101,15 +100,26 @@ class Environment:
             "requirements": self.requirements,
             "without_dependencies": self.without_dependencies,
             "constraints": self.constraints,
-            "checkout": None if self.checkout_extras is None else [self.checkout_extras, _install_digest()],
+            "checkout": None
+            if self.checkout_extra is None
+            else [self.checkout_extra, _install_digest(self.checkout_extra)],
         }
         return json.dumps(recipe, indent=1)
 
 
-def _install_digest() -> str:
-    """A digest of what pyproject.toml says about installing us."""
+def _install_digest(extra: str) -> str:
+    """A digest of what pyproject.toml says about installing us with one extra, and with those that the extra names."""
     tables = tomllib.loads(CHECKOUT.joinpath("pyproject.toml").read_text(encoding="utf-8"))
-    told = {name: tables[name] for name in _INSTALL_TABLES}
+    project = tables["project"]
+    extras, wanted = project["optional-dependencies"], [extra]
+    for name in wanted:
+        own = [one.partition("[")[2].rstrip("]") for one in extras[name] if one.startswith(f"{project['name']}[")]
+        wanted += [one for one in own if one not in wanted]
+    told = {
+        "build": tables["build-system"],
+        "project": {name: project[name] for name in ("dependencies", "requires-python", "scripts", "entry-points")},
+        "extras": {name: extras[name] for name in wanted},
+    }
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 

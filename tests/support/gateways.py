@@ -23,14 +23,26 @@ from tests.support.homes import GatewayHome, build_home
 __all__ = ["Stage", "canon_stage", "direct_key", "start_gateway"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stage:
-    """Everything that runs."""
+    """Everything that runs.
+
+    Attributes:
+        gateway: the newest process.
+        log: takes its output.
+    """
 
     box: CanonSandbox
     model: ModelSandbox
     home: GatewayHome
     gateway: GatewayProcess
+    log: Path
+
+    def start_again(self) -> None:
+        """Start a gateway on the same home once the last one has ended; returns when it is ready."""
+        assert not self.gateway.is_running
+        self.gateway = start_gateway(self.home, self.log)
+        self.gateway.wait_ready()
 
 
 def direct_key(box: CanonSandbox) -> dict[str, str]:
@@ -72,6 +84,10 @@ def canon_stage(
     with CanonSandbox(options, limit_per_occasion=limit_per_occasion) as box, ModelSandbox() as model:
         variables = {**direct_key(box), **(dotenv or {})}
         home = build_home(folder, model_url=model.endpoints.base_url, dotenv=variables, config=config)
-        with start_gateway(home, folder / "gateway.out") as gateway:
-            gateway.wait_ready()
-            yield Stage(box, model, home, gateway)
+        log = folder / "gateway.out"
+        stage = Stage(box, model, home, start_gateway(home, log), log)
+        try:
+            stage.gateway.wait_ready()
+            yield stage
+        finally:
+            stage.gateway.stop()
