@@ -35,7 +35,6 @@ from canon_ops.files.yaml_path import Path, format_path
 from canon_ops.files.yaml_plans import Planner
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove, prove_rewrite
 from canon_ops.files.yaml_reader import ConfigSyntaxError, YamlText, construct, read_yaml, same
-from canon_ops.files.yaml_reformat import rewrite
 
 __all__ = ["ConfigDocument", "ConfigRefused", "ConfigSyntaxError", "Found", "NoSuchKey"]
 
@@ -258,6 +257,8 @@ class ConfigDocument:
         except (ProofFailed, EngineFault):
             if not self._allow_reformat:
                 raise
+            from canon_ops.files.yaml_reformat import rewrite
+
             text = rewrite(self._document, change)
             document = self._with(text, text, reformatted=True)
             gone = planner.inside(way) if way is not None and isinstance(change, Replaced) else (0, 0)

@@ -12,7 +12,10 @@ it for the lock, and leaves it with the lock in hand. The former holder stands b
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
@@ -46,35 +49,42 @@ class FileLock:
     """
 
     def __init__(self, path: Path, timeout_s: float = 10.0, *, clock: Clock | None = None) -> None:
-        import filelock
-
         self.path = path
         self.timeout_s = timeout_s
-        # A transaction object may travel between threads (the plugin's worker), the hold belongs to the object.
-        self._lock = filelock.FileLock(path, mode=0o600, thread_local=False)
-        self._turnstile = filelock.FileLock(path.with_name(f"{path.name}.next"), mode=0o600, thread_local=False)
         self._clock = clock or SystemClock()
+        self._held: int | None = None
 
     def __enter__(self) -> Self:
-        import filelock
-
+        deadline_s = self._clock.monotonic_s() + self.timeout_s
         try:
             if not self.path.parent.is_dir():
                 Disk().make_folders(self.path.parent, 0o700)
-            deadline_s = self._clock.monotonic_s() + self.timeout_s
-            with self._turnstile.acquire(timeout=self.timeout_s, poll_interval=POLL_S):
-                left_s = max(0.0, deadline_s - self._clock.monotonic_s())
-                self._lock.acquire(timeout=left_s, poll_interval=POLL_S)
-        except filelock.Timeout:
-            raise self._timed_out() from None
+            turnstile = self._acquire(self.path.with_name(f"{self.path.name}.next"), deadline_s)
+            try:
+                self._held = self._acquire(self.path, deadline_s)
+            finally:
+                os.close(turnstile)
         except OSError as error:
             raise explain(error, self.path) from error
-        except NotImplementedError as error:  # filelock before 3.20: the file system has no flock
-            raise explain(OSError(38, "the file system has no locks"), self.path) from error
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._lock.release()
+        if self._held is not None:
+            os.close(self._held)  # the lock goes with the last descriptor of this opening
+            self._held = None
+
+    def _acquire(self, path: Path, deadline_s: float) -> int:
+        """Open and lock ``path``; the descriptor holds the lock until it is closed."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            while not _try_lock(descriptor):
+                if self._clock.monotonic_s() >= deadline_s:
+                    raise self._timed_out()
+                time.sleep(POLL_S)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
 
     def _timed_out(self) -> LockTimeout:
         holder = holder_of(self.path)
@@ -88,6 +98,16 @@ class FileLock:
             fix=f"ps -p {holder}" if holder else "wait for the other canon-ops command and try again",
             file=str(self.path),
         )
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES):  # some file systems say EACCES
+            return False
+        raise
+    return True
 
 
 def holder_of(path: Path) -> int | None:

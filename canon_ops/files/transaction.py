@@ -24,7 +24,6 @@ Usage::
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -69,6 +68,8 @@ class FileChange:
         Args:
             mask: applied to each line, to hide secrets.
         """
+        import difflib
+
         old, new = (_lines(data, mask) for data in (self.before, self.after))
         parts: list[str] = []
         for line in difflib.unified_diff(

@@ -59,7 +59,17 @@ class Layout:
     @cached_property
     def comments(self) -> list[Comment]:
         """Every comment of the text, in order."""
-        return _find_comments(self)
+        return self.comments_in(0, len(self.text))
+
+    def comments_in(self, start: int, stop: int) -> list[Comment]:
+        """The comments between two places, of which none lies inside a value."""
+        # The values that hold a # at all: few, and often none.
+        opaque = sorted(span for span in self.opaque if start <= span[0] < stop and self.text.find("#", *span) >= 0)
+        found = []
+        for begin, end in [*opaque, (stop, stop)]:
+            found += [Comment(*match.span(), match[0]) for match in _HASH.finditer(self.text, start, begin)]
+            start = end
+        return found
 
     def owner(self, comment: Comment) -> Owner:
         """The entry that ``comment`` belongs to."""
@@ -178,17 +188,6 @@ def _enter(parent: yaml.Node, slot: int, node: yaml.Node, end: int, text: str, l
     if entry:
         layout.entries.append(int(node.start_mark.index))
     return max(end, _walk(node, text, layout))
-
-
-def _find_comments(layout: Layout) -> list[Comment]:
-    text = layout.document.text
-    # The values that hold a # at all: few, and often none.
-    opaque = sorted(span for span in layout.opaque if text.find("#", *span) >= 0)
-    found, start = [], 0
-    for begin, end in [*opaque, (len(text), len(text))]:
-        found += [Comment(*match.span(), match[0]) for match in _HASH.finditer(text, start, begin)]
-        start = end
-    return found
 
 
 def _innermost(text: str, entries: list[int], owner: int) -> int:

@@ -184,14 +184,16 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
 
 def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span) -> None:
     start, end = span
-    before, after = old.comments, new.comments
+    owners = _Owners.of(old, new, span)
+    # Beyond, bytes and values are the same: no comment there can have become a value, or a value a comment.
+    before = old.comments_in(*owners.near)
+    after = new.comments_in(owners.near[0], owners.near[1] + len(new.text) - len(old.text))
     head = [comment for comment in before if comment.start < start]
     inside = [comment for comment in before if start <= comment.start < end]
     tail = before[len(head) + len(inside) :]
     if len(after) < len(head) + len(tail):
         raise _lost(old, next((c for c, d in zip(before, after, strict=False) if c.text != d.text), before[-1]))
     middle = after[len(head) : len(after) - len(tail)]
-    owners = _Owners.of(old, new, span)
     for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
         if comment.text != found.text or not owners.still(comment, found):
             raise _lost(old, comment)
@@ -231,7 +233,7 @@ class _Owners:
 
     def still(self, comment: Comment, found: Comment) -> bool:
         """Whether ``found``, in the new text, belongs to the entry that ``comment`` belonged to."""
-        if not self.near[0] <= comment.start <= self.near[1] or self.old.document.root is None:
+        if self.old.document.root is None:
             return True  # without entries, a comment belongs to none
         was, now = self.old.owner(comment), self.new.owner(found)
         if was.beside != now.beside:

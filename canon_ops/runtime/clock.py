@@ -6,11 +6,14 @@ time instead of waiting for it.
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import itertools
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+# asyncio is loaded by those who sleep: the command line asks for the time, and starts in half the time without it.
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Clock", "ManualClock", "SystemClock"]
 
@@ -41,6 +44,8 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
+        import asyncio
+
         await asyncio.sleep(max(0.0, seconds))
 
 
@@ -69,6 +74,8 @@ class ManualClock:
         return sum(not future.done() for _, _, future in self._sleepers)
 
     async def sleep(self, seconds: float) -> None:
+        import asyncio
+
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -78,6 +85,8 @@ class ManualClock:
 
     async def advance(self, seconds: float) -> None:
         """Move time by ``seconds``, letting each sleeper run at its own moment and sleep again."""
+        import asyncio
+
         end = self._elapsed_s + seconds
         while True:
             for _ in range(20):  # let woken tasks run until they sleep again or finish

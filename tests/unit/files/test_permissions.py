@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import filelock  # noqa: F401  # loaded before the rights go: the interpreter's own folder may be closed to the new user
 import pytest
 
 from canon_ops.errors import CanonOpsError
