@@ -254,8 +254,11 @@ class ConfigDocument:
             plan = planner.plan(change, way)
             document = self._with(plan.text, plan.new_part(len(self._document.text)), reformatted=self.reformatted)
             prove(self._layout, document._layout, span=plan.span, gone=plan.gone, change=change)
-        except (ProofFailed, EngineFault):
+        except (ProofFailed, EngineFault) as error:
             if not self._allow_reformat:
+                error.fix = (
+                    error.fix or "--allow-reformat has the whole file written anew, and shows the difference first"
+                )
                 raise
             from canon_ops.files.yaml_reformat import rewrite
 

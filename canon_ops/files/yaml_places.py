@@ -8,7 +8,17 @@ import yaml
 
 from canon_ops.files.yaml_layout import Layout, Step
 
-__all__ = ["comment_block", "end_of", "entry_of", "line_end", "line_start", "slot_of", "stop_of"]
+__all__ = [
+    "block_stop",
+    "comment_block",
+    "end_of",
+    "entry_of",
+    "last_block_text",
+    "line_end",
+    "line_start",
+    "slot_of",
+    "stop_of",
+]
 
 Span = tuple[int, int]
 _COLON = re.compile(r"(?:\s|(?<=\s)#[^\n]*)*:")
@@ -69,14 +79,20 @@ def stop_of(layout: Layout, step: Step) -> int:
 def block_stop(text: str, node: yaml.Node, end: int) -> int:
     """The index behind the line that holds ``end``, the end of ``node``."""
     stop = line_end(text, end)
+    last = last_block_text(node)
+    if last is None:
+        return stop
+    start = int(last.start_mark.index)
+    keeps = "+" in text[start : text.find("\n", start)].split("#")[0]
+    return max(stop, int(last.end_mark.index)) if keeps else stop
+
+
+def last_block_text(node: yaml.Node) -> yaml.ScalarNode | None:
+    """The block text (``|``, ``>``) with which ``node`` ends, if it does."""
     while isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
-    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
-        start = int(node.start_mark.index)
-        if "+" in text[start : text.find("\n", start)].split("#")[0]:
-            return max(stop, int(node.end_mark.index))
-    return stop
+    return node if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else None
 
 
 def comment_block(layout: Layout, step: Step) -> Span:

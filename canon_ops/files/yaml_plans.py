@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from canon_ops.files.engine import Engine
+from canon_ops.files.engine import Engine, EngineFault
 from canon_ops.files.yaml_flow import Brackets, add_entry, remove_entry
 from canon_ops.files.yaml_layout import Layout, Step, Way
 from canon_ops.files.yaml_places import (
@@ -23,6 +23,7 @@ from canon_ops.files.yaml_places import (
     comment_block,
     end_of,
     entry_of,
+    last_block_text,
     line_end,
     line_start,
     slot_of,
@@ -189,8 +190,16 @@ class Planner:
     def _below(self, way: Way, write: Callable[[str], str]) -> Plan:
         """Add behind the last line of a block; nothing that follows the document's last value is given to ``write``."""
         text, end, stop = self.layout.text, self.layout.ends[id(way.node)], self._stop(way)
+        if stop == len(text) and not text.endswith("\n") and last_block_text(way.node) is not None:
+            raise EngineFault(
+                "the file ends in a block text (| or >) without a line end; whatever follows would give that text one",
+                fix=f"echo >> {self.layout.document.file}",
+                file=self.layout.document.file,
+            )
         if self.layout.entries[-1] <= end:  # nothing but comments follows
             return Plan(self._tidy(write(text[:stop]) + text[stop:]), (end, stop))
+        if (block := last_block_text(way.node)) is not None:
+            stop = max(stop, int(block.end_mark.index))  # the engine writes behind the blank lines below a block text
         return Plan(self._tidy(write(text)), (end, stop))
 
     def _stop(self, way: Way) -> int:

@@ -89,6 +89,7 @@ READABLE: dict[str, str] = {
     "folded_block_with_header_comment": "a: >-  # folded\n  one\n  two\nb: 1\n",
     "kept_block": "a: |+\n  one\n\n\nb: |+\n  two\n\n# end\n",
     "block_with_indent_digit": "a: |2\n    deep\n  less\nb: 1\n",
+    "blank_lines_below_a_block": "a:\n- |\n  first\n\n\nb:\n  c: |\n    x\n\n\nd: 1\n",
     "block_in_a_list": "l:\n  - |\n    one\n    two\n  - x\nm: 1\n",
     "text_over_lines": 'a: one\n  two\n  three # c\nb: "x\n  y" # d\nc: 1\n',
     "long_texts": f"plain: {'word ' * 40}end\nsingle: '{'word ' * 40}'\ndouble: \"{'word ' * 40}\"\nb: 1\n",  # BR-16

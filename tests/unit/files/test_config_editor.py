@@ -215,6 +215,9 @@ def test_another_encoding_is_refused() -> None:
         pytest.param("a: 1\n", ("set", "a.b", 2), "config_kind", 1, "a mapping", id="below a value"),
         pytest.param("l: [1, 2]\n", ("set", "l[2]", 2), "config_index", 1, "2 items", id="BR-05 index out of range"),
         pytest.param("a: {b: 1}\n", ("set", "a[0]", 2), "config_kind", 1, "no index", id="BR-05 index into a mapping"),
+        pytest.param(
+            "a: |\n  x", ("set", "b", 2), "config_engine", None, "line end", id="behind a block text at the end"
+        ),
         pytest.param("on: 1\n", ("set", "on", 2), "config_refused", 1, "bare word", id="BR-07 a key that is no text"),
     ],
 )
