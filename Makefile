@@ -68,6 +68,9 @@ test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bu
 test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service, none, and one that never answers
 	CI=1 $(BIN)/python -m pytest tests/acceptance/test_keyring_service.py tests/unit/keyring $(TEST_ARGS)
 
+test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outside, move from the published plugin, take it back
+	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)
+
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	scripts/test_wheel.sh $(PYTHON)
 

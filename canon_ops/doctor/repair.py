@@ -1,4 +1,4 @@
-"""What ``doctor --fix`` may do, as data: single edits of the home's own files, each touching one value.
+"""What ``doctor --fix`` may do, as data: edits of one value in the home's own files, and the package.
 
 A finding carries its repair; deciding whether to carry it out, showing the diff and writing are other people's work.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AddToList", "RemoveFromList", "Repair", "SetConfig"]
+__all__ = ["AddToList", "RemoveFromList", "Repair", "RestorePackage", "SetConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +34,14 @@ class RemoveFromList:
     item: str
 
 
-Repair = SetConfig | AddToList | RemoveFromList
+@dataclass(frozen=True, slots=True)
+class RestorePackage:
+    """Put our distribution into the host again: the recorded wheel, or the running version where none is recorded.
+
+    Carried out by :func:`canon_ops.operate.bring_back.bring_back`.
+    """
+
+    version: str
+
+
+Repair = SetConfig | AddToList | RemoveFromList | RestorePackage

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.transaction import Transaction, digest
@@ -38,6 +37,7 @@ from canon_ops.operate.installation import (
     InstalledPackage,
     InterruptedNote,
     Run,
+    environment_made_ms,
     read_installation,
     record_file,
 )
@@ -306,14 +306,6 @@ def _in_force(
         at_ms=now_ms,
         by_us=plan.source is not None,
     )
-
-
-def environment_made_ms(prefix: Path) -> int | None:
-    """When an environment was made, to tell one that was rebuilt at the same place; None outside of one."""
-    try:
-        return int((prefix / "pyvenv.cfg").stat().st_mtime * 1000)
-    except OSError:
-        return None
 
 
 def _next_steps(

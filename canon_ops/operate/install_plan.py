@@ -22,6 +22,7 @@ from canon_ops.hermes.host_call import try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
+from canon_ops.operate.installation import read_installation
 from canon_ops.operate.package.by_hand import install_by_hand
 from canon_ops.operate.package.plan import PackagePlan, plan_package
 from canon_ops.operate.platform_files import Access, AccessWish, is_denied, with_access, with_platform
@@ -83,9 +84,8 @@ class InstallOptions:
     consents: frozenset[str] = frozenset()
     expected: Sequence[tuple[Path | None, str]] = ()
 
-    @property
-    def wish(self) -> AccessWish:
-        return AccessWish(self.allow_all_users, self.allowed_users)
+    def wish(self, *, is_first: bool) -> AccessWish:
+        return AccessWish(self.allow_all_users, self.allowed_users, is_first)
 
     def consenting(self, *codes: str) -> InstallOptions:
         return replace(self, consents=self.consents | {*codes})
@@ -189,7 +189,10 @@ def plan_install(
         files.stage(config, after.data, private=True)
         around = surroundings_from_disk(home.path, environ, platform={})
         access = with_access(
-            DotenvDocument.parse(files.read(env) or b"", str(env)), around, options.platform, options.wish
+            DotenvDocument.parse(files.read(env) or b"", str(env)),
+            around,
+            options.platform,
+            options.wish(is_first=not read_installation(home.path).has(options.platform.name)),
         )
         if access.document is not None:
             files.stage(env, access.document.data, private=True)

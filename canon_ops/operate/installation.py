@@ -23,7 +23,16 @@ from canon_ops.hermes.surroundings import read_optional
 from canon_ops.operate.package.store import SavedPackage
 from canon_ops.operate.taking_back import Edit, EditKind, FileStep, Hunk
 
-__all__ = ["Installation", "InstalledPackage", "InterruptedNote", "RecordDamaged", "Run", "read_installation"]
+__all__ = [
+    "Installation",
+    "InstalledPackage",
+    "InterruptedNote",
+    "RecordDamaged",
+    "Run",
+    "environment_made_ms",
+    "read_installation",
+    "record_file",
+]
 
 _VERSION = 1
 
@@ -108,6 +117,10 @@ class Installation:
         """Every distribution that came with ours, each once."""
         return tuple(dict.fromkeys(name for run in self.runs for name in run.brought))
 
+    def has(self, platform: str) -> bool:
+        """Whether the platform was installed by us here, so that the next time is not the first."""
+        return any(run.platform == platform for run in self.runs)
+
     def steps(self, platform: str, file: str) -> tuple[FileStep, ...]:
         """What the runs of a platform did to a file, oldest first."""
         found = [step for run in self.runs if run.platform == platform for step in run.steps]
@@ -148,6 +161,14 @@ def read_installation(home: Path, data: bytes | None = None) -> Installation:
             fix=f"move {file} away; what it would have taken back is then done by hand",
             file=str(file),
         ) from exc
+
+
+def environment_made_ms(prefix: Path) -> int | None:
+    """When an environment was made, to tell one that was rebuilt at the same place; None outside of one."""
+    try:
+        return int((prefix / "pyvenv.cfg").stat().st_mtime * 1000)
+    except OSError:
+        return None
 
 
 def record_file(home: Path) -> Path:

@@ -40,10 +40,12 @@ class AccessWish:
     Attributes:
         allow_all: the switch; None leaves it to the first-run rule.
         people: ids of those who may start turns, instead of everybody.
+        is_first: nobody was asked before; only then does the first-run rule speak.
     """
 
     allow_all: bool | None = None
     people: tuple[str, ...] = ()
+    is_first: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ def with_access(document: DotenvDocument, around: Surroundings, names: PlatformN
         return AccessPlan(state, False, *_with_variables(document, {switch: "false"})) if is_open else AccessPlan(state)
     if wish.allow_all is None and is_decided:
         return AccessPlan(Access.KEPT)
+    if wish.allow_all is None and not wish.is_first:
+        return AccessPlan(Access.OPEN)
     return AccessPlan(Access.EVERYBODY, wish.allow_all is None, *_with_variables(document, {switch: "true"}))
 
 

@@ -26,7 +26,8 @@ from canon_ops.operate.installation import (
     read_installation,
     record_file,
 )
-from canon_ops.operate.package.action import needed_elsewhere, preload, put_back
+from canon_ops.operate.package.action import preload, put_back
+from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.operate.restart import restart_step
@@ -153,10 +154,9 @@ def _leaving(
     """What came with the run and nobody else needs, ours among it when something else comes back in its place."""
     installed = installed_distributions(host.python, environ=home.environ(environ))
     returning = {one.name for one in before}
-    going = [name for name in brought if name in installed and name not in returning]
-    while staying := [one for one in going if one != OUR_DISTRIBUTION and needed_elsewhere(one, installed, going)]:
-        going = [name for name in going if name not in staying]
-    return tuple(going)
+    ours = [name for name in (OUR_DISTRIBUTION,) if name in brought and name in installed and name not in returning]
+    others = [name for name in brought if name != OUR_DISTRIBUTION and name not in returning]
+    return (*ours, *unneeded(others, installed, host.facts.python, leaving=[OUR_DISTRIBUTION]))
 
 
 def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts) -> RollbackOutcome:

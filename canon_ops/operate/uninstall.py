@@ -30,8 +30,9 @@ from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
 from canon_ops.operate.installation import Installation, InterruptedNote, read_installation, record_file
-from canon_ops.operate.package.action import needed_elsewhere, preload, take_out
+from canon_ops.operate.package.action import preload, take_out
 from canon_ops.operate.package.by_hand import remove_by_hand
+from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore
 from canon_ops.operate.platform_files import platform_edits
 from canon_ops.operate.prompts import Prompts, Question
@@ -226,10 +227,8 @@ def _packages_that_go(
     if host.is_running_interpreter or not by_us:
         return (OUR_DISTRIBUTION,), ""
     installed = installed_distributions(host.python, environ=home.environ(environ))
-    going = [OUR_DISTRIBUTION, *(name for name in record.brought if name in installed and name != OUR_DISTRIBUTION)]
-    while staying := [name for name in going[1:] if needed_elsewhere(name, installed, going)]:
-        going = [name for name in going if name not in staying]
-    return tuple(going), ""
+    brought = [name for name in record.brought if name != OUR_DISTRIBUTION]
+    return (OUR_DISTRIBUTION, *unneeded(brought, installed, host.facts.python, leaving=[OUR_DISTRIBUTION])), ""
 
 
 def _others_that_enable(home: HermesHome, platform: PlatformNames) -> list[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from canon_ops.operate.package.wheel import Wheel, from_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,3 +81,18 @@ def test_pip_finds_no_conflict_beside_the_host() -> None:
     result = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
 
     assert result.returncode == 0, result.stdout
+
+
+def test_the_wheel_of_a_running_checkout_is_the_built_one(wheel: Path) -> None:
+    """What `install` puts together from an editable installation has the files of the build, byte for byte."""
+    built = Wheel.read(wheel)
+    info = Path(str(metadata.distribution("canon-ops")._path))  # type: ignore[attr-defined]
+
+    made = from_checkout(info, ROOT)
+
+    def contents(one: Wheel) -> dict[str, str]:
+        own = (".dist-info/WHEEL", ".dist-info/METADATA")  # the builder's name; the moment of `pip install -e`
+        return {name: digest for name, digest in one.digests.items() if not name.endswith(own)}
+
+    assert contents(made) == contents(built)
+    assert (made.file_name, made.version) == (built.file_name, built.version)

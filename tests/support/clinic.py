@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from canon_ops import __version__
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.run import Diagnosis, diagnose
@@ -89,7 +90,7 @@ def open_clinic(user: Path, box: CanonSandbox, *, version: str = "0.19.0") -> Cl
     put_distribution(
         python,
         "canon-ops",
-        "0.1.0",
+        __version__,
         {"canon_hermes_plugin/__init__.py": "def register(ctx): ...\n"},
         entry_points={"canon-hermes": "canon_hermes_plugin"},
     )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+from pathlib import Path
+
 from canon_ops.doctor.check import Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.audited import Audited, Refused, audit, requirement_of
 from canon_ops.hermes.contract import Effect, worst
 from canon_ops.hermes.contract_check import NEEDS, contract_differences
-from canon_ops.hermes.discovery import HostInstallation
+from canon_ops.hermes.discovery import HostInstallation, Layout, interpreter_of
+from canon_ops.operate.package.by_hand import install_by_hand
 
 __all__ = ["CHECKS"]
 
@@ -81,10 +87,41 @@ def _reinstall(host: HostInstallation) -> Fix:
     return Fix(f"{host.python} -m pip install --force-reinstall --no-deps {requirement_of(verdict.host.hermes)}")
 
 
+def _layout(examination: Examination) -> Finding:
+    host = examination.host()
+    data = {"layout": host.layout.name.lower(), "installer": host.installer.name if host.installer else None}
+    if host.installer is not None:
+        program = " ".join(host.installer.program)
+        return Finding(Status.OK, f"Hermes runs from a {host.layout.value}; {program} installs there.", data=data)
+    message = f"Hermes runs from a {host.layout.value} ({host.facts.prefix}) into which nothing here can install."
+    is_made_elsewhere = host.layout in (Layout.NIX, Layout.CONTAINER)  # that is their nature, and there is a way
+    return Finding(Status.INFO if is_made_elsewhere else Status.WARNING, message, Fix(install_by_hand(host)), data=data)
+
+
+def _command(examination: Examination) -> Finding:
+    """Whoever types ``hermes`` should get the Hermes that is looked at here."""
+    host, environ = examination.host(), examination.environ
+    launcher = shutil.which("hermes", path=environ.get("PATH", os.defpath))
+    if launcher is None:
+        return Finding(Status.OK, "There is no hermes command on PATH that could lead to another Hermes.")
+    python = interpreter_of(Path(launcher), environ)
+    data = {"command": launcher, "python": str(python) if python else None, "examined": str(host.python)}
+    if python is None or python.parent.parent.resolve() == host.facts.prefix.resolve():
+        return Finding(Status.OK, f"{launcher} is this Hermes.", data=data)
+    return Finding(
+        Status.WARNING,
+        f"{launcher} runs {python}; the Hermes that is looked at runs {host.python}.",
+        Fix(examination.command(f"doctor --python {shlex.quote(str(python))}")),
+        data=data,
+    )
+
+
 CHECKS = (
     Check("host.found", "Hermes host", "Is there a Hermes, and which interpreter runs it?", _found),
     Check("host.version", "Hermes version", "Is this Hermes a version that was audited?", _version),
     Check("host.python", "Host's Python", "Is this Hermes audited on the Python that runs it?", _python),
+    Check("host.layout", "Layout", "Can packages be put where Hermes runs?", _layout),
+    Check("host.command", "hermes command", "Does the hermes command on PATH run this Hermes?", _command),
     Check(
         "host.contract",
         "What is used of Hermes",

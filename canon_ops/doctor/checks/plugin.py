@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import suppress
+from datetime import UTC, datetime
 
+from packaging.version import InvalidVersion, Version
+
+from canon_ops import __version__
 from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
-from canon_ops.doctor.repair import AddToList, RemoveFromList
+from canon_ops.doctor.repair import AddToList, RemoveFromList, RestorePackage
 from canon_ops.errors import CanonOpsError
+from canon_ops.hermes.discovery import HostInstallation, HowFound
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
+from canon_ops.operate.installation import (
+    InstalledPackage,
+    RecordDamaged,
+    environment_made_ms,
+    read_installation,
+)
 from canon_ops.operate.package import install_by_hand, remove_by_hand
 
 __all__ = ["CHECKS"]
@@ -22,18 +34,46 @@ __all__ = ["CHECKS"]
 def _installed(examination: Examination) -> Finding:
     host = examination.host()
     ours = host.facts.ours
-    if ours is None:
+    if ours is not None:
         return Finding(
-            Status.ERROR,
-            f"{OUR_DISTRIBUTION} is not installed in {host.python}, which runs Hermes.",
-            Fix(install_by_hand(examination.host())),
-            data={"python": str(host.python)},
+            Status.OK,
+            f"{ours} is installed beside Hermes{' (editable)' if ours.editable else ''}.",
+            data={"version": ours.version, "editable": ours.editable},
         )
-    return Finding(
-        Status.OK,
-        f"{ours} is installed beside Hermes{' (editable)' if ours.editable else ''}.",
-        data={"version": ours.version, "editable": ours.editable},
-    )
+    recorded = _recorded(examination)
+    data = {"python": str(host.python), "recorded": recorded.saved.version if recorded else None}
+    if recorded is None:
+        message = f"{OUR_DISTRIBUTION} is not installed in {host.python}, which runs Hermes."
+    else:
+        then = f"{datetime.fromtimestamp(recorded.at_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+        message = f"{recorded} was in {recorded.python} at {then} and is gone: {_reason(recorded, host)}."
+    version = recorded.saved.version if recorded else __version__
+    return Finding(Status.ERROR, message, _put_there(examination, host, version), data=data)
+
+
+def _recorded(examination: Examination) -> InstalledPackage | None:
+    """What canon-ops recorded about the package; a damaged record is another check's business."""
+    with suppress(RecordDamaged):
+        return read_installation(examination.home.path).package
+    return None
+
+
+def _reason(recorded: InstalledPackage, host: HostInstallation) -> str:
+    """Why a package that was there is not there any more, as far as the two states tell."""
+    if recorded.prefix != str(host.facts.prefix):
+        return f"Hermes runs from {host.facts.prefix} now"
+    if recorded.hermes != host.version:
+        return f"Hermes was {recorded.hermes} then and is {host.version} now, and an update drops what it does not know"
+    if recorded.environment_made_ms != environment_made_ms(host.facts.prefix):
+        return "the environment was rebuilt since"
+    return "somebody took it out"
+
+
+def _put_there(examination: Examination, host: HostInstallation, version: str) -> Fix:
+    if host.installer is None:
+        return Fix(install_by_hand(host))
+    aimed = f" --python {shlex.quote(str(host.python))}" if host.how is HowFound.OPTION else ""
+    return Fix(examination.command(f"install {examination.platform.name}{aimed}"), RestorePackage(version))
 
 
 def _owner(examination: Examination) -> Finding:
@@ -42,12 +82,47 @@ def _owner(examination: Examination) -> Finding:
     if not foreign:
         return Finding(Status.OK, "No other distribution owns our import packages.")
     names = ", ".join(map(str, foreign))
+    both = host.facts.ours is not None
+    consequence = "which of the two runs is chance" if both else "ours is not there"
+    replace = examination.command(f"install {examination.platform.name} --yes")
     return Finding(
         Status.ERROR,
-        f"{names} in {host.python} owns import packages of {OUR_DISTRIBUTION}; which of the two runs is chance.",
-        Fix(remove_by_hand(host, [one.name for one in foreign])),
+        f"{names} in {host.python} owns import packages of {OUR_DISTRIBUTION}; {consequence}.",
+        Fix(replace if host.installer else remove_by_hand(host, [one.name for one in foreign])),
         data={"distributions": [{"name": one.name, "version": one.version} for one in foreign]},
     )
+
+
+def _version(examination: Examination) -> Finding:
+    """One environment serves several profiles, so another version than the recorded one is no fault in itself."""
+    host = examination.host()
+    ours = host.facts.ours
+    if ours is None:
+        raise FactMissing("plugin.installed")
+    try:
+        recorded = read_installation(examination.home.path).package
+    except RecordDamaged as exc:
+        return from_error(Status.WARNING, exc)
+    data = {
+        "version": ours.version,
+        "running": __version__,
+        "recorded": recorded.saved.version if recorded else None,
+        "sha256": recorded.sha256 or None if recorded else None,
+    }
+    if _is_older(ours.version, __version__):
+        message = f"{ours} is in the host; the canon-ops that you run is {__version__}."
+        return Finding(Status.INFO, message, Fix(examination.command("upgrade")), data=data)
+    if _is_older(__version__, ours.version):
+        message = f"{ours} is in the host; the canon-ops that you run is only {__version__} and may not know all of it."
+        return Finding(Status.INFO, message, data=data)
+    return Finding(Status.OK, f"The plugin and this program are both {ours.version}.", data=data)
+
+
+def _is_older(one: str, other: str) -> bool:
+    try:
+        return Version(one) < Version(other)
+    except InvalidVersion:
+        return False
 
 
 def _entry_point(examination: Examination) -> Finding:
@@ -147,6 +222,7 @@ def _denied(examination: Examination) -> Finding:
 
 CHECKS = (
     Check("plugin.installed", "Package", "Is canon-ops installed in the interpreter that runs Hermes?", _installed),
+    Check("plugin.version", "Version", "Are the plugin in the host and this program of the same version?", _version),
     Check("plugin.owner", "Owner", "Do our import packages belong to us alone?", _owner),
     Check("plugin.entry_point", "Entry point", "Does Hermes see the plugin?", _entry_point),
     Check("plugin.import", "Import", "Does the plugin import in Hermes' interpreter?", _imports, limit_s=60.0),

@@ -21,14 +21,14 @@ from pathlib import Path
 import canon_ops
 from canon_ops.errors import OutsideError
 from canon_ops.hermes.discovery import HostInstallation
-from canon_ops.hermes.host_call import OUR_DISTRIBUTION, InstalledDistribution, installed_distributions
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION, installed_distributions
 from canon_ops.hermes.installer import Installer
 from canon_ops.operate.package.by_hand import install_by_hand
 from canon_ops.operate.package.plan import PackageConflict, PackageMissing, PackagePlan
 from canon_ops.operate.package.resolution import constraints
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 
-__all__ = ["PackageAction", "PutBackFailed", "needed_elsewhere", "put_back", "take_out"]
+__all__ = ["PackageAction", "PutBackFailed", "put_back", "take_out"]
 
 _NOT_PRELOADED = ("canon_ops.sandbox", "canon_ops.demo", "canon_ops.__main__")
 
@@ -158,29 +158,12 @@ def put_back(
         ) from exc
 
 
-def needed_elsewhere(name: str, installed: Mapping[str, InstalledDistribution], leaving: Iterable[str]) -> bool:
-    """Whether a distribution that stays requires ``name``, by any of its requirements."""
-    gone = {name, *leaving}
-    return any(
-        _requires(text) == name for other in installed.values() if other.name not in gone for text in other.requires
-    )
-
-
 def preload() -> None:
     """Load all of canon-ops before its own files are replaced, so that no half of it is old and the other new."""
     for module in pkgutil.walk_packages(canon_ops.__path__, "canon_ops.", onerror=lambda _name: None):
         if not module.name.startswith(_NOT_PRELOADED):
             with suppress(ImportError):  # an optional extra that is not there
                 importlib.import_module(module.name)
-
-
-def _requires(requirement: str) -> str:
-    name = requirement
-    for index, letter in enumerate(requirement):
-        if not (letter.isalnum() or letter in "-_."):
-            name = requirement[:index]
-            break
-    return name.lower().replace("_", "-").replace(".", "-")
 
 
 def _installer_of(host: HostInstallation) -> Installer:

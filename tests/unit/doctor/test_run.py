@@ -227,7 +227,12 @@ def test_a_fact_is_fetched_once(examination: Examination) -> None:
     [
         (["plugin.enabled", "host.found"], [], [], ["host.found", "plugin.enabled"]),
         ([], ["net.api"], ["net"], ["net.stream", "net.environment"]),
-        (["net.api"], [], ["host"], ["host.found", "host.version", "host.python", "host.contract", "net.api"]),
+        (
+            ["net.api"],
+            [],
+            ["host"],
+            ["host.found", "host.version", "host.python", "host.layout", "host.command", "host.contract", "net.api"],
+        ),
     ],
 )
 def test_checks_are_chosen_by_name_and_area(

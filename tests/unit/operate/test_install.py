@@ -249,6 +249,15 @@ def test_a_person_may_decline(site: Site) -> None:
     assert read_config(site.home.config_file).enabled_plugins == ("canon-hermes",)
 
 
+def test_the_first_run_rule_speaks_once(site: Site) -> None:
+    """Who declined the switch does not find it set by the next installation, unattended or not."""
+    site.install(options=InstallOptions(allow_all_users=False))
+
+    again = site.install()
+
+    assert (again.plan.access, again.changed, site.read()[1]) == (Access.OPEN, False, None)
+
+
 def test_no_global_switch_is_ever_set(site: Site) -> None:
     """N-11: what opens Canon opens nothing else."""
     site.install(options=InstallOptions(allow_all_users=True))

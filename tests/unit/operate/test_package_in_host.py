@@ -13,6 +13,8 @@ import pytest
 from canon_ops.errors import ExitCode
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.hermes.host_call import installed_distributions
+from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.operate.bring_back import bring_back
 from canon_ops.operate.install import InstallNotVerified, InstallOptions, InstallOutcome, install
 from canon_ops.operate.install_plan import FOREIGN
 from canon_ops.operate.installation import InterruptedNote, read_installation
@@ -142,6 +144,21 @@ def test_the_record_says_what_is_in_force(site: Site) -> None:
     assert (package.prefix, package.hermes) == (str(site.user / "env"), "0.19.0")
     assert package.environment_made_ms == int((site.user / "env" / "pyvenv.cfg").stat().st_mtime * 1000)
     assert site.kept_wheels == ["canon_ops-0.2.0-py3-none-any.whl"]
+
+
+def test_an_update_of_hermes_is_made_good(site: Site) -> None:
+    """BR-33: what an update took out is put there again, the recorded version; configuration and access stay."""
+    site.install(site.wheel("0.2.0"))
+    files = site.files
+    subprocess.run(
+        [str(UV), "pip", "uninstall", "--quiet", "--python", str(site.python), "canon-ops"],
+        env=site.environ, check=True, timeout=60,
+    )  # fmt: skip
+
+    outcome = bring_back(site.home, site.environ, Unattended(), platform=PLATFORMS["canon"], python=site.python)
+
+    assert outcome.changed
+    assert (site.versions["canon-ops"], site.files) == ("0.2.0", files)
 
 
 def test_the_same_version_from_other_files_is_put_there_anew(site: Site) -> None:

@@ -12,6 +12,7 @@ from canon_ops.operate.package.resolution import (
     moves_of_uv,
     objections,
     pinned_by_hermes,
+    unneeded,
 )
 
 INSTALLED = {
@@ -109,3 +110,23 @@ def test_who_leaves_needs_nothing() -> None:
 def test_the_plan_becomes_constraints() -> None:
     """Each pin and each planned version is one exact line, in order."""
     assert constraints({"rich": "14.3.3"}, ANNOUNCED) == "httpx==0.29.0\nrich==14.3.3\ntomlkit==0.15.2\n"
+
+
+def test_what_came_along_goes_when_nobody_needs_it() -> None:
+    """Chains go together; what a stayer needs stays with all that it needs; an unused extra holds nothing."""
+    rows = (
+        ("canon-ops", ("keyring", "tomlkit", "filelock")),
+        ("keyring", ("jeepney",)),
+        ("jeepney", ()),
+        ("tomlkit", ()),
+        ("filelock", ()),
+        ("late-comer", ("tomlkit>=0.1",)),
+        ("setuptools", ('filelock; extra == "test"', 'pytest; extra == "test"')),
+        ("half", ('jeepney; python_version < "3"',)),
+    )
+    there = {name: InstalledDistribution(name, "1.0", requires) for name, requires in rows}
+    came = ["keyring", "jeepney", "tomlkit", "filelock", "never-there"]
+
+    assert unneeded(came, there, "3.11.7", leaving=["canon-ops"]) == ("keyring", "jeepney", "filelock")
+    there["pytest"] = InstalledDistribution("pytest", "1.0")
+    assert unneeded(came, there, "3.11.7", leaving=["canon-ops"]) == ("keyring", "jeepney")
