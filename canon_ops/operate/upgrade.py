@@ -18,6 +18,7 @@ from pathlib import Path
 from canon_ops.errors import CanonOpsError, NotFoundError
 from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.homes import HermesHome, resolve_home
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.install import InstallOutcome, carry_out
@@ -89,7 +90,7 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: UpgradeOptions,
         host, audited = audited_host(home, environ, options.python)
         if host.facts.ours is None:
             raise NothingInstalled(
-                f"There is no canon-ops in {host.python} to upgrade.",
+                f"{OUR_DISTRIBUTION} is not installed in {host.python}; there is nothing to upgrade.",
                 fix=home.own_command(f"install {options.platform.name}"),
             )
         package = plan_package(host, environ, source=options.source, newer_only=True)

@@ -110,10 +110,10 @@ def _version(examination: Examination) -> Finding:
         "sha256": recorded.sha256 or None if recorded else None,
     }
     if _is_older(ours.version, __version__):
-        message = f"{ours} is in the host; the canon-ops that you run is {__version__}."
+        message = f"{ours} is in the host; this program is {__version__}."
         return Finding(Status.INFO, message, Fix(examination.command("upgrade")), data=data)
     if _is_older(__version__, ours.version):
-        message = f"{ours} is in the host; the canon-ops that you run is only {__version__} and may not know all of it."
+        message = f"{ours} is in the host; this program is only {__version__} and may not know all of it."
         return Finding(Status.INFO, message, data=data)
     return Finding(Status.OK, f"The plugin and this program are both {ours.version}.", data=data)
 

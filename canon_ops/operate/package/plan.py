@@ -165,9 +165,7 @@ def plan_package(
     if step is Step.KEPT and not foreign and not anew:
         return PackagePlan(Step.KEPT, None, installed, because="it is the same, file by file", replaceable=True)
     if step is Step.DOWNGRADED and newer_only:
-        raise PackageConflict(
-            f"{ours} in {host.python} is newer than {found.wheel.version}.", fix="canon-ops rollback goes back"
-        )
+        raise PackageConflict(f"{ours} in {host.python} is newer than {found.wheel.version}.", fix="canon-ops rollback")
     if step is Step.DOWNGRADED and source is None and not foreign:
         because = f"it is newer than the running {found.wheel.version}"
         return PackagePlan(Step.KEPT, None, installed, because=because)

@@ -142,5 +142,5 @@ def _require_ours(source: PackageSource, host: HostInstallation) -> None:
     if not fits:
         raise WrongPackage(
             f"{wheel} needs Python {wheel.requires_python}; {host.python} is {host.facts.python}.",
-            fix="install a canon-ops that names this Python, or rebuild Hermes' environment",
+            fix="install a version that names this Python, or rebuild Hermes' environment",
         )

@@ -19,7 +19,6 @@ COMING = {
     "env set",
     "env unset",
     "history list",
-    "upgrade",
 }
 
 # Sentences in which the program's name is followed by something else than a command.

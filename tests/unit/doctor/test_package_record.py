@@ -110,7 +110,7 @@ def other_version(version: str) -> Callable[[Clinic], None]:
 
 @pytest.mark.parametrize(
     ("version", "words", "fix"),
-    [("0.0.1", "the canon-ops that you run is", "canon-ops upgrade"), ("99.0", "may not know all of it", None)],
+    [("0.0.1", "this program is", "canon-ops upgrade"), ("99.0", "may not know all of it", None)],
 )
 def test_versions_that_differ(version: str, words: str, fix: str | None, clinic: Clinic) -> None:
     """An older plugin can be upgraded; a newer one is only worth knowing."""
