@@ -7,17 +7,20 @@ command line beats the file.
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
 
-from canon_ops.errors import OutsideError, UsageError
+from canon_ops.errors import UsageError
 from canon_ops.files.atomic import replace_file
+from canon_ops.files.reading import read_required
 from canon_ops.operate.setup_answers import SetupAnswers, Way
 
 __all__ = ["BadAnswersFile", "load_answers", "save_answers"]
 
+_AT = re.compile(r"at line (?P<line>\d+), column (?P<column>\d+)")  # how tomllib ends its messages
 _OPTION_NAMES = {"wait_s": "wait"}  # a field that carries its unit is named after its option in the file
 _NEVER = frozenset({"api_key", "start_over"})  # a key is secret; starting over is for one run only
 _FIELDS = {
@@ -38,14 +41,20 @@ def load_answers(file: Path) -> dict[str, Any]:
 
     Raises:
         BadAnswersFile: with the line where it is no TOML, or the name that is no answer.
-        OutsideError: it cannot be read.
+        NotAFile, BrokenLink, DiskError: it cannot be read.
     """
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as exc:
-        raise OutsideError(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
+        document = tomllib.loads(read_required(file).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise BadAnswersFile(f"{file} is not TOML: {exc}.", file=str(file)) from exc
+        found = _AT.search(str(exc))
+        line, column = (int(found["line"]), int(found["column"])) if found else (None, None)
+        raise BadAnswersFile(
+            f"{file} is not TOML: {exc}.",
+            fix=f"repair {file}{f':{line}' if line else ''}",
+            file=str(file),
+            line=line,
+            column=column,
+        ) from exc
     answers: dict[str, Any] = {}
     for name, value in document.items():
         field = _FIELDS.get(name.replace("-", "_"))
@@ -78,4 +87,8 @@ def _value(field: str, name: str, value: object, file: Path) -> Any:
         return Way(value)
     if field not in ("wait_s", "way") and isinstance(value, str):
         return value
-    raise BadAnswersFile(f"{file} has no usable answer for {name!r}: {value!r}.", file=str(file))
+    raise BadAnswersFile(
+        f"{file} has no usable answer for {name!r}: {value!r}.",
+        fix=f"take the line out of {file}, or write the value as the option --{name.replace('_', '-')} takes it",
+        file=str(file),
+    )

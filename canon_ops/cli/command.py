@@ -77,9 +77,13 @@ class OperatorCommand(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option:
         return help_option()
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self.introduce(ctx.find_root().obj)  # whatever is wrong with the call is this command's answer
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Result:
         session: Session = ctx.find_root().obj
-        self.introduce(session)
         values = dict(ctx.params)
         session.is_parsed = True
         session.options = CommonOptions(**_taken(values, CommonOptions))

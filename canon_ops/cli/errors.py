@@ -25,6 +25,9 @@ class Terminated(KeyboardInterrupt):
     """
 
 
+_LONGEST = 200  # characters of a message that nobody here wrote
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """How a run failed.
@@ -57,9 +60,15 @@ def failure_of(exc: BaseException) -> Failure:
         case OSError(filename=str(path)) if exc.strerror:
             return Failure(Problem("outside", f"{exc.strerror}: {path}", file=path), ExitCode.OUTSIDE)
         case _:
-            what = f"A fault in canon-ops: {type(exc).__name__}: {exc}"
+            what = f"A fault in canon-ops: {type(exc).__name__}: {_short(str(exc))}"
             fix = "Run it again with --verbose and report what it prints."
             return Failure(Problem("internal", what, fix), ExitCode.OUTSIDE, is_ours=True)
+
+
+def _short(text: str) -> str:
+    """One line of a foreign message; the rest is in the traceback."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def _no_such_option(exc: click.NoSuchOption) -> str:

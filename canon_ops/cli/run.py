@@ -43,15 +43,19 @@ def _run(session: Session) -> ExitCode:
         deliver(session, result)
         return result.exit_code
     except OutputLost as exc:  # nothing more can be said on stdout
-        session.streams.err.write(f"Error: {exc.what}\n")
+        _say_lost(session, exc)
         return exc.exit_code
     except BaseException as exc:
         failure = failure_of(exc)
         try:
             deliver_failure(session, failure, exc)
         except OutputLost as lost:
-            session.streams.err.write(f"Error: {lost.what}\n")
+            _say_lost(session, lost)
         return failure.exit_code
+
+
+def _say_lost(session: Session, lost: OutputLost) -> None:
+    session.streams.err.write(f"Error: {lost.what}\n  fix: {lost.fix}\n")
 
 
 def _invoke(session: Session) -> Result | None:
@@ -65,9 +69,7 @@ def _invoke(session: Session) -> Result | None:
             raise click.UsageError("Nothing was asked for.") from exc
         return None
     except click.UsageError as exc:
-        if exc.ctx is not None and isinstance(exc.ctx.command, OperatorCommand):
-            exc.ctx.command.introduce(session)
-        elif exc.ctx is not None:
+        if exc.ctx is not None and not isinstance(exc.ctx.command, OperatorCommand):
             session.words = tuple(exc.ctx.command_path.split()[1:])
         raise
 

@@ -71,7 +71,9 @@ class WriteOptions:
         for file, _ in self.if_unchanged:
             if file is not None and files[0].parent / file not in files:
                 names = ", ".join(str(name) for name in files)
-                raise UsageError(f"--if-unchanged can be given here for {names} only.")
+                raise UsageError(
+                    f"--if-unchanged can be given here for {names} only.", fix="leave out that --if-unchanged"
+                )
         return self.if_unchanged
 
 

@@ -91,7 +91,10 @@ class Stream:
             self._abandon()
             if self._must_arrive:
                 reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-                raise OutputLost(f"The answer could not be written to {self.name}: {reason}.") from exc
+                raise OutputLost(
+                    f"The answer could not be written to {self.name}: {reason}.",
+                    fix="mend what stands behind the pipe or the redirection, and run it again",
+                ) from exc
 
     def _abandon(self) -> None:
         """Drop the rest, and let the interpreter's own flush at exit go to the null device instead of failing."""

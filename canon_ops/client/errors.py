@@ -20,6 +20,7 @@ from canon_ops.errors import CredentialError, ExitCode, OutsideError, Unreachabl
 from canon_ops.wire.retry import Outcome, Policy, TransportKind, is_retryable
 
 __all__ = [
+    "LOOK_AT_THE_NETWORK",
     "ApiError",
     "Forbidden",
     "MalformedAnswer",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 MESSAGE_CHARACTERS = 500  # Canon wire 2.3
+LOOK_AT_THE_NETWORK = "canon-ops doctor --area net"
 
 # 403 answers about what was asked for; the key itself is good. Source: Canon wire 2.4.
 _ACT_REFUSED = frozenset({
@@ -122,7 +124,9 @@ class TransportFailure(RequestFailed, UnreachableError):
 
     def __init__(self, kind: TransportKind, *, request: str, detail: str = "") -> None:
         more = f" ({detail})" if detail else ""
-        super().__init__(f"No answer to {request}: {kind.value}{more}.", outcome=Outcome(transport=kind))
+        super().__init__(
+            f"No answer to {request}: {kind.value}{more}.", outcome=Outcome(transport=kind), fix=LOOK_AT_THE_NETWORK
+        )
         self.kind = kind
 
 
@@ -133,7 +137,9 @@ class MalformedAnswer(RequestFailed):
 
     def __init__(self, request: str, why: str) -> None:
         super().__init__(
-            f"Canon's answer to {request} {why}; whether it was carried out is unknown.", outcome=Outcome()
+            f"Canon's answer to {request} {why}; whether it was carried out is unknown.",
+            outcome=Outcome(),
+            fix=LOOK_AT_THE_NETWORK,
         )
 
 
@@ -155,9 +161,9 @@ def api_error(
     elif status == 401:
         kind, fix = Unauthorized, "canon-ops setup canon"
     elif status == 403 and api_code not in _ACT_REFUSED:
-        kind = Forbidden
+        kind, fix = Forbidden, "canon-ops setup canon"
     elif is_retryable(Policy.READ, Outcome(status=status)):
-        kind = ServiceTrouble
+        kind, fix = ServiceTrouble, f"try again in a moment, or look at Canon: {LOOK_AT_THE_NETWORK}"
     return kind(status, api_code, message, retry_after_s, request=request, fix=fix)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canon_ops.client.deadline import within
-from canon_ops.client.errors import TransportFailure
+from canon_ops.client.errors import LOOK_AT_THE_NETWORK, TransportFailure
 from canon_ops.client.transport import HttpClient
 from canon_ops.errors import RefusedError, UnreachableError
 from canon_ops.runtime.clock import Clock
@@ -86,7 +86,9 @@ async def _probe(
     identity = check_identity(connection, answer.headers, answer.content)
     if isinstance(identity, IdentityMismatch):
         if answer.status >= 500 and identity.claims_nothing:
-            raise ServiceUnavailable(f"Canon's {service} at {url} is down: status {answer.status}, no identity.")
+            raise ServiceUnavailable(
+                f"Canon's {service} at {url} is down: status {answer.status}, no identity.", fix=LOOK_AT_THE_NETWORK
+            )
         raise EnvironmentMismatch(
             f"Canon's {service} at {url} does not match environment {connection.environment_id}: {identity.what}.",
             fix="check the configured Canon environment and endpoints: canon-ops doctor",

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from canon_ops.client.answers import refusal
 from canon_ops.client.deadline import within
 from canon_ops.client.errors import (
+    LOOK_AT_THE_NETWORK,
     ApiError,
     Forbidden,
     RequestFailed,
@@ -67,7 +68,7 @@ class StreamIdle(UnreachableError):
     code = "stream_idle"
 
     def __init__(self, idle_timeout_s: float) -> None:
-        super().__init__(f"Canon's event stream was silent for {idle_timeout_s:g} s.")
+        super().__init__(f"Canon's event stream was silent for {idle_timeout_s:g} s.", fix=LOOK_AT_THE_NETWORK)
         self.idle_timeout_s = idle_timeout_s
 
 

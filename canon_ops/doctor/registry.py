@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from canon_ops.doctor.check import Check
-from canon_ops.doctor.checks import config, credentials, gateway, host, network, plugin
+from canon_ops.doctor.checks import access, config, credentials, gateway, host, network, plugin
 from canon_ops.errors import UsageError
 
 __all__ = ["CHECKS", "UnknownCheck", "areas", "select"]
@@ -14,6 +14,7 @@ CHECKS: tuple[Check, ...] = (
     *host.CHECKS,
     *plugin.CHECKS,
     *config.CHECKS,
+    *access.CHECKS,
     *credentials.CHECKS,
     *network.CHECKS,
     *gateway.CHECKS,
@@ -45,6 +46,8 @@ def select(
             raise UnknownCheck(f"There is no check {name!r}.", fix="canon-ops doctor --list")
     for name in area:
         if name not in areas(checks):
-            raise UnknownCheck(f"There is no area {name!r}; areas are {', '.join(areas(checks))}.")
+            raise UnknownCheck(
+                f"There is no area {name!r}; areas are {', '.join(areas(checks))}.", fix="canon-ops doctor --list"
+            )
     wanted = [check for check in checks if not (only or area) or check.id in only or check.area in area]
     return tuple(check for check in wanted if check.id not in skip)

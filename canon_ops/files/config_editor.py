@@ -281,6 +281,9 @@ def _nest(rest: Path, value: Any, path: Path) -> Any:
     """``value`` below one mapping for each part of ``rest``."""
     for name in reversed(rest):
         if isinstance(name, int):
-            raise NoSuchIndex(f"{format_path(path)} asks for an item of a list that does not exist")
+            raise NoSuchIndex(
+                f"{format_path(path)} asks for an item of a list that does not exist",
+                fix="give the whole list as the value, with --type json",
+            )
         value = {name: value}
     return value

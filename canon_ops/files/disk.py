@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from canon_ops.errors import OutsideError
 
-__all__ = ["Disk", "DiskError", "explain"]
+__all__ = ["Disk", "DiskError", "existing", "explain"]
 
 
 class DiskError(OutsideError):
@@ -24,18 +24,19 @@ class DiskError(OutsideError):
     code: ClassVar[str] = "disk"
 
 
-# What to say for an errno, and what to do about it. {path} is the file or folder at fault.
-_SENTENCES: dict[int, tuple[str, str | None]] = {
-    errno.EACCES: ("{path} may not be {verb} by this user", "ls -ld {path}"),
-    errno.EPERM: ("{path} may not be {verb} by this user", "ls -ld {path}"),
+# What to say for an errno, and what to do about it. {path} is the file or folder at fault, {existing} the first one on
+# the way up that is there to be looked at.
+_SENTENCES: dict[int, tuple[str, str]] = {
+    errno.EACCES: ("{path} may not be {verb} by this user", "ls -ld {existing}"),
+    errno.EPERM: ("{path} may not be {verb} by this user", "ls -ld {existing}"),
     errno.EROFS: ("{path} lies on a read-only file system", "mount | grep -w ro"),
-    errno.ENOSPC: ("the disk that holds {path} is full; nothing was changed", "df -h {path}"),
+    errno.ENOSPC: ("the disk that holds {path} is full; nothing was changed", "df -h {existing}"),
     errno.EDQUOT: ("the quota of the disk that holds {path} is used up; nothing was changed", "quota -s"),
-    errno.EIO: ("the disk that holds {path} reports an input/output error", None),
-    errno.EISDIR: ("{path} is a folder, not a file", None),
-    errno.ENOTDIR: ("a part of {path} is a file where a folder is needed", None),
-    errno.ENAMETOOLONG: ("the name {path} is too long for its file system", None),
-    errno.ENOENT: ("{path} does not exist", None),
+    errno.EIO: ("the disk that holds {path} reports an input/output error", "dmesg | tail"),
+    errno.EISDIR: ("{path} is a folder, not a file", "ls -ld {path}"),
+    errno.ENOTDIR: ("a part of {path} is a file where a folder is needed", "ls -ld {existing}"),
+    errno.ENAMETOOLONG: ("the name {path} is too long for its file system", "choose a shorter name"),
+    errno.ENOENT: ("{path} does not exist", "ls -ld {existing}"),
     errno.ESTALE: ("the network mount that holds {path} has gone stale", "ls {path}"),
 }
 
@@ -46,12 +47,21 @@ def explain(error: OSError, path: Path, *, verb: str = "written") -> DiskError:
     Args:
         verb: what was tried, as a participle: "written", "read".
     """
-    what, fix = _SENTENCES.get(error.errno or 0, (f"{{path}} could not be {{verb}}: {error.strerror or error}", None))
-    return DiskError(
-        what.format(path=path, verb=verb),
-        fix=fix.format(path=path) if fix else None,
-        file=str(path),
+    what, fix = _SENTENCES.get(
+        error.errno or 0, (f"{{path}} could not be {{verb}}: {error.strerror or error}", "ls -ld {existing}")
     )
+    above = existing(path)
+    if error.errno == errno.ENOENT and above.is_symlink():
+        what, fix = f"{above} is a symbolic link to {above.readlink()}, which does not exist", "ls -l {existing}"
+    return DiskError(what.format(path=path, verb=verb), fix=fix.format(path=path, existing=above), file=str(path))
+
+
+def existing(path: Path) -> Path:
+    """``path``, or the first folder above it that exists; a link that leads nowhere exists as a link."""
+    for place in (path, *path.parents):
+        if os.path.lexists(place):
+            return place
+    return path
 
 
 class Disk:

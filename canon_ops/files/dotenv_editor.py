@@ -119,7 +119,11 @@ class DotenvDocument:
                 f"{name!r} is not a name for a variable", fix="letters, digits and _, not beginning with a digit"
             )
         if _CONTROL.search(value):
-            raise UnwritableValue(f"the value for {name} holds a line break or a control character", file=self.file)
+            raise UnwritableValue(
+                f"the value for {name} holds a line break or a control character",
+                fix="give a value of one line",
+                file=self.file,
+            )
         last = self._last(name)
         before, old = self.written(name) if last else ("", "")
         clean = before in (name, f"export {name}")

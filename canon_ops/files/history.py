@@ -97,7 +97,7 @@ class History:
             try:
                 found.append(path.read_bytes())
             except FileNotFoundError:
-                raise NoSuchEntry(f"{path} is gone", file=str(path)) from None
+                raise NoSuchEntry(f"{path} is gone", fix="canon-ops history list", file=str(path)) from None
             except OSError as error:
                 raise explain(error, path, verb="read") from error
         return tuple(found)

@@ -14,7 +14,7 @@ from pathlib import Path
 from canon_ops.files.atomic import BrokenLink, NotAFile
 from canon_ops.files.disk import explain
 
-__all__ = ["read_optional"]
+__all__ = ["read_optional", "read_required"]
 
 
 def read_optional(path: Path) -> bytes | None:
@@ -41,6 +41,18 @@ def read_optional(path: Path) -> bytes | None:
                 f"{path} is a symbolic link that leads in a circle", fix=f"ls -l {path}", file=str(path)
             ) from error
         raise explain(error, path, verb="read") from error
+
+
+def read_required(path: Path) -> bytes:
+    """A file's bytes.
+
+    Raises:
+        DiskError: there is no such file; and as :func:`read_optional`.
+    """
+    data = read_optional(path)
+    if data is None:
+        raise explain(FileNotFoundError(errno.ENOENT, "No such file"), path, verb="read")
+    return data
 
 
 def _not_a_file(path: Path) -> NotAFile:

@@ -31,7 +31,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from canon_ops.errors import RefusedError, UsageError
+from canon_ops.errors import InternalError, RefusedError
 from canon_ops.files.atomic import PRIVATE_MODE, Target, find_target
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.grounds import Grounds
@@ -197,7 +197,9 @@ class Transaction:
         found = digest(self._entry(path).before) or ""
         if found != sha256.lower():
             raise ChangedUnderUs(
-                f"{path} is not the file that was expected (SHA-256 {found[:12] or 'none'}…)", file=str(path)
+                f"{path} is not the file that was expected (SHA-256 {found[:12] or 'none'}…)",
+                fix=f"look at it again, then give its present digest: sha256sum {path}",
+                file=str(path),
             )
 
     def commit(self) -> str | None:
@@ -211,7 +213,7 @@ class Transaction:
             DiskError, ForeignOwner: the disk refused; nothing was written, or all of it was taken back.
         """
         if not self._open:
-            raise UsageError("a transaction commits inside its with block")
+            raise InternalError("a transaction commits inside its with block")
         changes = self.changes()
         if not changes or self._dry_run:
             return None

@@ -7,6 +7,7 @@ search path, and this folder's ``gateway.py`` would hide the host's own ``gatewa
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -204,7 +205,9 @@ def host_facts(python: Path, *, environ: Mapping[str, str], timeout_s: float = _
     try:
         return _facts(answer["facts"])
     except (KeyError, TypeError) as exc:
-        raise HostUnusable(f"{python} answered without the facts that were asked for ({exc}).") from exc
+        raise HostUnusable(
+            f"{python} answered without the facts that were asked for ({exc}).", fix=_try(python)
+        ) from exc
 
 
 def installed_distributions(
@@ -228,7 +231,7 @@ def installed_distributions(
             for row in answer["distributions"]
         ]
     except (KeyError, TypeError) as exc:
-        raise HostUnusable(f"{python} answered without the list that was asked for ({exc}).") from exc
+        raise HostUnusable(f"{python} answered without the list that was asked for ({exc}).", fix=_try(python)) from exc
     return {row.name: row for row in rows}
 
 
@@ -262,7 +265,9 @@ def describe_symbols(
     try:
         return {path: _described(path, answer["described"][path]) for path in wanted}
     except (KeyError, TypeError) as exc:
-        raise HostUnusable(f"{python} answered without the description that was asked for ({exc}).") from exc
+        raise HostUnusable(
+            f"{python} answered without the description that was asked for ({exc}).", fix=_try(python)
+        ) from exc
 
 
 def discover_plugins(
@@ -290,12 +295,19 @@ def discover_plugins(
             Path(scratch, "config.yaml").write_bytes(config)
         answer = _ask(python, {"discover": True}, {**environ, "HERMES_HOME": scratch}, timeout_s)
     if answer.get("plugins") is None:
-        raise HostUnusable(f"Hermes' own plugin loader failed: {answer.get('plugins_error')}")
+        raise HostUnusable(
+            f"Hermes' own plugin loader failed: {answer.get('plugins_error')}", fix=home.command("plugins list")
+        )
     rows = [
         LoadedPlugin(str(row["name"]), str(row["source"]), bool(row["enabled"]), row["error"])
         for row in answer["plugins"]
     ]
     return {row.name: row for row in rows}
+
+
+def _try(python: Path) -> str:
+    """What shows the operator what is wrong with an interpreter."""
+    return f"{shlex.quote(str(python))} -c 'import hermes_cli; print(hermes_cli.__version__)'"
 
 
 @cache
@@ -324,9 +336,11 @@ def _ask(python: Path, request: Mapping[str, Any], environ: Mapping[str, str], t
             check=False,
         )
     except subprocess.TimeoutExpired as exc:
-        raise HostUnusable(f"{python} did not answer within {timeout_s:g} s.") from exc
+        raise HostUnusable(f"{python} did not answer within {timeout_s:g} s.", fix=_try(python)) from exc
     except OSError as exc:
-        raise HostUnusable(f"{python} cannot be started: {exc.strerror}.") from exc
+        raise HostUnusable(
+            f"{python} cannot be started: {exc.strerror}.", fix=f"ls -l {shlex.quote(str(python))}"
+        ) from exc
     try:
         answer = json.loads(done.stdout)
         if not isinstance(answer, dict) or answer.get("v") != _PROTOCOL:
@@ -334,7 +348,8 @@ def _ask(python: Path, request: Mapping[str, Any], environ: Mapping[str, str], t
     except ValueError as exc:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise HostUnusable(
-            f"{python} gave no usable answer (exit {done.returncode}{': ' + said[-1] if said else ''})."
+            f"{python} gave no usable answer (exit {done.returncode}{': ' + said[-1] if said else ''}).",
+            fix=_try(python),
         ) from exc
     return answer
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from canon_ops.hermes.key_table import KNOWN_KEYS, PLATFORM_FIELDS, PLATFORM_SHARED
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
@@ -24,6 +25,7 @@ __all__ = [
     "dropped",
     "find_key",
     "is_secret_name",
+    "near_key",
 ]
 
 _BY_NAME = {(key.file, name): key for key in reversed(KNOWN_KEYS) for name in (*key.aliases, key.name)}
@@ -68,6 +70,14 @@ class Dropped:
 def find_key(name: str, file: KeyFile) -> KnownKey | None:
     """The row of a dotted path or variable, by any of its spellings; None for an unknown one, which is no fault."""
     return _BY_NAME.get((file, name))
+
+
+def near_key(name: str, file: KeyFile) -> str | None:
+    """The known key that ``name`` is probably a misspelling of; None for a known one and for one that is unlike any."""
+    if find_key(name, file) is not None:
+        return None
+    near = get_close_matches(name, [known for where, known in _BY_NAME if where is file], n=1, cutoff=0.85)
+    return near[0] if near else None
 
 
 def is_secret_name(variable: str) -> bool:

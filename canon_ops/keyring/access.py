@@ -168,7 +168,7 @@ class Keyring:
             if answer["v"] != _PROTOCOL:
                 raise ValueError(answer["v"])
         except (ValueError, KeyError, TypeError) as exc:
-            raise KeyringFailed("The keyring's helper process ended without an answer") from exc
+            raise KeyringFailed("The keyring's helper process ended without an answer", fix=_WITHOUT_IT) from exc
         if (why := answer.get("why")) is not None:
             raise _problem(why, str(answer.get("detail", "")))
         return dict(answer)
@@ -188,7 +188,9 @@ class Keyring:
                 encoding="utf-8",
             )
         except OSError as exc:
-            raise KeyringFailed(f"The keyring's helper process could not be started: {exc.strerror}") from exc
+            raise KeyringFailed(
+                f"The keyring's helper process could not be started: {exc.strerror}", fix=_WITHOUT_IT
+            ) from exc
         try:
             return process.communicate(question, timeout=self.limit_s)[0]
         except subprocess.TimeoutExpired as exc:
@@ -217,6 +219,9 @@ def _question(ask: str, reference: KeyReference) -> dict[str, str]:
     return {"ask": ask, "service": reference.service, "account": reference.account}
 
 
+_WITHOUT_IT = "try again, or keep the key in a file: canon-ops creds move --to file"
+
+
 def _problem(why: str, detail: str) -> KeyringProblem:
     match why:
         case "missing":
@@ -227,4 +232,4 @@ def _problem(why: str, detail: str) -> KeyringProblem:
         case "locked":
             return KeyringLocked(f"The keyring is locked ({detail})", fix="unlock it and run this again")
         case _:
-            return KeyringFailed(f"The keyring failed: {detail}")
+            return KeyringFailed(f"The keyring failed: {detail}", fix=_WITHOUT_IT)

@@ -184,7 +184,11 @@ def _write(writing: Writing, file: Path, text: str, *, replace: bool, private: b
     before = read_optional(file)
     for expected, sha256 in writing.expected:
         if expected not in (None, file) or sha256 != hashlib.sha256(before or b"").hexdigest():
-            raise ChangedUnderUs(f"{file} is not the file that was expected", file=str(file))
+            raise ChangedUnderUs(
+                f"{file} is not the file that was expected",
+                fix=f"look at it again, then give its present digest: sha256sum {file}",
+                file=str(file),
+            )
     if before is not None and not replace and before != text.encode():
         raise FileExists(f"{file} exists already", fix="give another name, or add --replace", file=str(file))
     if private and before is not None and file.stat().st_mode & 0o077:  # a file that is replaced keeps its mode
@@ -214,7 +218,7 @@ def _read(file: Path) -> dict[str, dict[str, object]]:
 def _offered(offered: Mapping[str, dict[str, object]], name: str, file: Path) -> dict[str, object]:
     if name not in offered:
         known = ", ".join(sorted(offered)) or "none"
-        raise UsageError(f"{file} has no Canon profile {name}; it has {known}")
+        raise UsageError(f"{file} has no Canon profile {name}; it has {known}", fix="give one of those names")
     if client_type_of(offered[name]) not in (None, CLIENT_TYPE):
         raise ForeignProfile(name, str(client_type_of(offered[name])), str(file))
     return offered[name]

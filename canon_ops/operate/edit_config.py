@@ -125,5 +125,5 @@ def expect_unchanged(
             raise UsageError("--if-unchanged needs a file name here.", fix=f"--if-unchanged FILE=SHA256 with {names}")
         wanted = changing[0] if file is None else home.path / file.expanduser()
         if wanted not in changing:
-            raise UsageError(f"This command does not change {wanted}.")
+            raise UsageError(f"This command does not change {wanted}.", fix="leave out that --if-unchanged")
         files.expect(wanted, sha256)

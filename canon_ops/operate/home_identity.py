@@ -16,6 +16,7 @@ from pathlib import Path
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import FileChange, Transaction, edit_files
+from canon_ops.files.writable import require_writable
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.operate.edit_config import expect_unchanged
@@ -79,12 +80,21 @@ class HomeIdentity:
     label: str = "setup canon"
     expected: Sequence[tuple[Path | None, str]] = ()
 
-    def require_writable(self) -> None:
-        """Refuse early, before anybody is asked anything."""
+    def require_editable(self) -> None:
+        """Refuse early, before anybody is asked anything, what must not be edited."""
         if self.home.managed_by is not None:
             raise ManagedHome(self.home.path, self.home.managed_by)
         with self._transaction(dry_run=True) as transaction:
             self._expect(transaction)
+
+    def require_writable(self) -> None:
+        """Refuse early, too, what cannot be written.
+
+        Raises:
+            DiskError: the home or its ``.env`` may not be written by this user.
+        """
+        self.require_editable()
+        require_writable(self.home.path, self.home.env_file)
 
     def plan(self, lines: Lines) -> tuple[FileChange, ...]:
         """What :meth:`write` would change."""

@@ -9,6 +9,7 @@ Source: command-line contract, profile; Canon wire 1.5, 3.6.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 
 from canon_ops.errors import CredentialError, RefusedError
@@ -123,7 +124,10 @@ def _completed(
     if profile.agent_id is not None and identity.agent_id != profile.agent_id:
         raise KeyOfAnotherAgent(profile.name, profile.agent_id, identity.agent_id, file)
     if identity.agent_id is None:
-        raise AgentUnknown(f"Canon takes the key of {profile.name} and does not say whose it is")
+        raise AgentUnknown(
+            f"Canon takes the key of {profile.name} and does not say whose it is",
+            fix=f"canon-ops setup canon --canon-profile {shlex.quote(profile.name)}",
+        )
     return {
         "agentId": identity.agent_id,
         "agentName": profile.agent_name or identity.display_name or profile.name,

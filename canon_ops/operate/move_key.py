@@ -119,7 +119,9 @@ def move_canon_key(writing: Writing, name: str | None, to: Store, keyring: Keyri
 
         def edit(agents: AgentsFile) -> AgentsFile:
             if dict(agents.entries.get(profile.name, {})) != dict(profile.fields):
-                raise ChangedUnderUs(f"The Canon profile {profile.name} was changed meanwhile", file=agents.file)
+                raise ChangedUnderUs(
+                    f"The Canon profile {profile.name} was changed meanwhile", fix="run it again", file=agents.file
+                )
             return agents.with_fields(profile.name, {"apiKey": key.reveal() if key else None, "apiKeyRef": place})
 
         return edit_agents(writing, edit)

@@ -175,7 +175,7 @@ class RegistrationRun:
                     f"Canon no longer knows the registration {request_id} of {state.wanted.profile}",
                     fix=f"{_again(state)} --start-over",
                 ) from exc
-            exc.fix = exc.fix or f"{_again(state)}   (it goes on with request {request_id})"
+            exc.fix = f"{_again(state)}   (it goes on with request {request_id})"
             raise
 
     async def _acknowledge(self, state: Registration) -> Done:

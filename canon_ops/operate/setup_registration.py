@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 
 from canon_ops.client.registration import RegistrationApi
+from canon_ops.files.writable import require_writable
 from canon_ops.operate.home_identity import profile_lines
 from canon_ops.operate.prompts import Question
 from canon_ops.operate.register import RegistrationRun, mint_local_id
@@ -41,6 +42,8 @@ def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
     """
     answers, prompts = stage.answers, stage.prompts
     stage.require_store()
+    if not stage.dry_run:  # the key comes once; a disk that cannot hold it must show before anybody is asked
+        require_writable(stage.store.paths.home, stage.store.paths.agents_file, stage.store.paths.pending_file)
     name = ask_profile_name(prompts, answers, default=usual_profile(stage), taken=stage.agents.names)
     known = stage.agents.profile(name)
     entry = stage.pending.registration(name)

@@ -69,13 +69,16 @@ class SetupStage:
         changes: what :meth:`use` did to the home's ``.env``, or would do.
 
     Raises:
-        ManagedHome, DamagedFile, BadBootstrap, UnreadableDotenv, ConfigSyntaxError: on making it.
+        ManagedHome, DiskError, DamagedFile, BadBootstrap, UnreadableDotenv, ConfigSyntaxError: on making it.
     """
 
     def __init__(self, place: SetupPlace, answers: SetupAnswers, prompts: Prompts, *, dry_run: bool) -> None:
         self.place, self.answers, self.prompts, self.dry_run = place, answers, prompts, dry_run
         self._identity = HomeIdentity(place.home, place.lock_timeout_s, expected=place.expected)
-        self._identity.require_writable()
+        if dry_run:
+            self._identity.require_editable()
+        else:
+            self._identity.require_writable()
         paths = canon_paths_from_disk(place.home.path, place.environ)
         self.store = LocalFilesStore(paths, timeout_s=place.lock_timeout_s)
         self._surroundings = surroundings_from_disk(place.home.path, place.environ)

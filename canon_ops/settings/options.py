@@ -30,6 +30,7 @@ __all__ = [
 
 DEFAULT_HOME_CHANNEL_NAME = "Canon Home"
 _TRUE = frozenset({"true", "1", "yes"})  # what the host takes for true
+_FALSE = frozenset({"false", "0", "no", "off", ""})  # what people mean by false
 
 
 class MediaDelivery(Enum):
@@ -63,10 +64,12 @@ class UserAccess:
     Args:
         allow_all: ``CANON_ALLOW_ALL_USERS`` is true.
         allowed: the user ids of ``CANON_ALLOWED_USERS``; None when no list is set.
+        misread: the switch, when it holds neither a yes nor a no, and counts as no.
     """
 
     allow_all: bool
     allowed: frozenset[str] | None
+    misread: Setting | None = None
 
     def is_listed(self, user_id: str) -> bool:
         """Whether the list, or a ``*`` in it, holds this person; false without a list."""
@@ -139,7 +142,7 @@ def user_access(surroundings: Surroundings) -> UserAccess:
     everyone = surroundings.find("CANON_ALLOW_ALL_USERS")
     listed = surroundings.find("CANON_ALLOWED_USERS")
     ids = frozenset(part.strip() for part in str(listed.value).split(",") if part.strip()) if listed else frozenset()
+    word = str(everyone.value).lower() if everyone is not None else ""
     return UserAccess(
-        allow_all=everyone is not None and str(everyone.value).lower() in _TRUE,
-        allowed=ids or None,
+        allow_all=word in _TRUE, allowed=ids or None, misread=None if word in _TRUE | _FALSE else everyone
     )

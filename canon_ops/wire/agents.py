@@ -27,6 +27,8 @@ __all__ = [
 QUERY_CHARACTERS = 64  # Canon wire 4.2
 PAGE_AGENTS = 10  # likewise; the server itself would allow 25
 
+_LATER = "try again later; if it stays, tell the people who run Canon"
+
 
 class OutboundPolicy(StrEnum):
     """Whether the deployer lets the agent write to people on its own; anything unknown counts as closed."""
@@ -179,9 +181,9 @@ class AgentPage:
         agents: Any = source.get("agents")
         cursor = source.get("nextCursor")
         if not isinstance(agents, list) or not all(_is_entry(agent) for agent in agents):
-            raise MalformedDirectory("Canon's agent directory answered with a malformed page of agents.")
+            raise MalformedDirectory("Canon's agent directory answered with a malformed page of agents.", fix=_LATER)
         if cursor is not None and not isinstance(cursor, str):
-            raise MalformedDirectory("Canon's agent directory answered with a malformed cursor.")
+            raise MalformedDirectory("Canon's agent directory answered with a malformed cursor.", fix=_LATER)
         return cls(tuple(agents), cursor)
 
 

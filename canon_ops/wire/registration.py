@@ -79,10 +79,11 @@ class RegistrationReceipt:
         source = as_object(answer)
         request_id, poll_token = string_first(source, "requestId"), text_of(source, "pollToken")
         if not request_id:
-            raise MalformedRegistration("Canon accepted the registration but gave no request id.")
+            raise MalformedRegistration("Canon accepted the registration but gave no request id.", fix=_AGAIN)
         if not poll_token:
             raise MalformedRegistration(
-                f"Canon accepted registration {request_id} but gave no poll token, so it cannot be followed."
+                f"Canon accepted registration {request_id} but gave no poll token, so it cannot be followed.",
+                fix=_AGAIN,
             )
         return cls(request_id, Secret(poll_token))
 
@@ -137,7 +138,9 @@ class RegistrationStatus:
         if self.api_key is None or not self.agent_id or not self.agent_name:
             named = {"an API key": self.api_key, "an agent id": self.agent_id, "an agent name": self.agent_name}
             missing = " and ".join(what for what, value in named.items() if not value)
-            raise MalformedApproval(f"Canon approved the registration without {missing}; nothing was saved.")
+            raise MalformedApproval(
+                f"Canon approved the registration without {missing}; nothing was saved.", fix=_AGAIN
+            )
         return self.api_key, self.agent_id, self.agent_name
 
 

@@ -1,4 +1,4 @@
-"""Every ``canon-ops`` command that the program's own texts tell people to type, found in its source.
+"""What the program's source says to people who have to mend something: commands to type, and errors without a cure.
 
 Texts are put together from literals, f-strings, names of the module and of the function around them; whatever is known
 only at run time is ``X``. What :meth:`HermesHome.own_command` and :meth:`Examination.command` are given counts too.
@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Told", "told_commands"]
+__all__ = ["Told", "told_commands", "uncured"]
 
 ROOT = Path(__file__).parents[2]
-_COMMAND = re.compile(r"canon-ops (?P<words>.*?)(?=$|[;,)`\n]|\.(?:\s|$)|\s{3}|\s#| or |: | and | [<>|] )")
+_COMMAND = re.compile(r"canon-ops (?P<words>.*?)(?=$|[;,)`\n]|\.(?:\s|$)|\s{3}|\s#| or |: | and | goes | [<>|] )")
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class Told:
 
 def told_commands() -> list[Told]:
     """All of them, each once a place."""
-    files = [*ROOT.glob("canon_ops/**/*.py"), *ROOT.glob("adapter/canon_hermes_plugin/**/*.py")]
-    return sorted({told for file in files for told in _told_by(file)}, key=lambda told: (told.words, told.place))
+    return sorted({told for file in _sources() for told in _told_by(file)}, key=lambda told: (told.words, told.place))
 
 
 def _told_by(file: Path) -> Iterator[Told]:
@@ -138,3 +137,63 @@ def _text(node: ast.expr, known: Mapping[str, str]) -> str | None:
             texts = (_text(left, known), _text(right, known))
             return None if texts == (None, None) else "".join(text or "X" for text in texts)
     return None
+
+
+def uncured() -> list[tuple[str, str]]:
+    """Every place that makes an error of ours without a cure, with the error's class.
+
+    A class that writes its own cure is looked at where it does so.
+    """
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in _sources()}
+    classes = {node.name: node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    found = []
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            place = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Call):
+                module, _, name = ast.unparse(node.func).rpartition(".")
+                if (
+                    module != "click"
+                    and _is_ours(name, classes)
+                    and _init(name, classes) is None
+                    and not _has_cure(node)
+                ):
+                    found.append((name, place))
+            elif isinstance(node, ast.ClassDef) and _is_ours(node.name, classes) and node.name != "CanonOpsError":
+                calls = [
+                    call
+                    for call in ast.walk(_own_init(node) or ast.Pass())
+                    if isinstance(call, ast.Call) and ast.unparse(call.func) == "super().__init__"
+                ]
+                if calls and not any(map(_has_cure, calls)):
+                    found.append((node.name, place))
+    return sorted(found)
+
+
+def _sources() -> list[Path]:
+    return [*ROOT.glob("canon_ops/**/*.py"), *ROOT.glob("adapter/canon_hermes_plugin/**/*.py")]
+
+
+def _has_cure(call: ast.Call) -> bool:
+    return any(keyword.arg in ("fix", None) for keyword in call.keywords)
+
+
+def _bases(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:
+    return [ast.unparse(base).rpartition(".")[2] for base in classes[name].bases] if name in classes else []
+
+
+def _is_ours(name: str, classes: Mapping[str, ast.ClassDef]) -> bool:
+    return name == "CanonOpsError" or any(_is_ours(base, classes) for base in _bases(name, classes))
+
+
+def _own_init(node: ast.ClassDef) -> ast.FunctionDef | None:
+    return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+
+
+def _init(name: str, classes: Mapping[str, ast.ClassDef]) -> str | None:
+    """The class that makes the sentence of ``name``; None when the caller does."""
+    if name == "CanonOpsError" or name not in classes:
+        return None
+    if _own_init(classes[name]) is not None:
+        return name
+    return next((made for base in _bases(name, classes) if (made := _init(base, classes))), None)

@@ -18,7 +18,7 @@ from canon_ops.errors import ExitCode, UsageError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.values import TYPES, BadValue, parse_value
 from canon_ops.files.yaml_path import format_path, parse_path
-from canon_ops.hermes.keys import KeyFile, KnownKey, find_key
+from canon_ops.hermes.keys import KeyFile, KnownKey, find_key, near_key
 from canon_ops.hermes.surroundings import read_optional
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
 
@@ -60,6 +60,7 @@ def get_command(context: Context, key: str) -> Result:
     KEY is a path: a.b.c, list[0].x, and keys with dots or brackets in quotes. Text is printed as it is, everything
     else as JSON. The exit code is 1 when the key is not there.
     """
+    context.home.require_existing()
     path, file = parse_path(key), context.home.config_file
     found = ConfigDocument.parse(read_optional(file) or b"", str(file)).find(path)
     if found is None:
@@ -89,7 +90,7 @@ def set_command(context: Context, key: str, value: str, kind: str, write: WriteO
     text; --type says it differently. A VALUE that begins with a dash follows --.
     """
     path, new = parse_path(key), parse_value(value, kind)
-    _check(path, new)
+    _check(context, path, new)
     return _edited(context, path, lambda document: document.set(path, new), f"config set {key}", write, new)
 
 
@@ -111,15 +112,23 @@ def add_command(context: Context, key: str, value: str, kind: str, write: WriteO
     return _edited(context, path, lambda document: document.add(path, item), f"config add {key}", write, item)
 
 
-def _check(path: KeyPath, value: object) -> None:
+def _check(context: Context, path: KeyPath, value: object) -> None:
     """Hold the value to what is known of the key; unknown keys take anything."""
     known = find_key(format_path(path), KeyFile.CONFIG)
     if known is None:
+        _hint_at_typo(context, path)
         return
     if known.secret:
         raise UsageError(f"{known.name} is secret: it would stay in the shell's history.", fix="canon-ops setup canon")
     if problem := known.problem(value):
         raise BadValue(f"{problem}.", fix=f"canon-ops config set {known.name} {_example(known)}")
+
+
+def _hint_at_typo(context: Context, path: KeyPath) -> None:
+    """An unknown key is taken, as Hermes takes it; one that is almost a known one is worth a word."""
+    near = near_key(format_path(path), KeyFile.CONFIG)
+    if near is not None:
+        context.say(f"Hint: {format_path(path)} is not a known key; {near} is.")
 
 
 def _example(known: KnownKey) -> str:

@@ -236,7 +236,7 @@ def audit_command(context: Context, strict: bool) -> Result:
 
 def _is_borgee(platform: str | None, canon_profile: str | None) -> bool:
     if platform == "borgee" and canon_profile is not None:
-        raise UsageError("--canon-profile and --platform borgee exclude each other.")
+        raise UsageError("--canon-profile and --platform borgee exclude each other.", fix="leave out one of them")
     return platform == "borgee"
 
 

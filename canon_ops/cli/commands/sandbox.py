@@ -12,6 +12,7 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.errors import Terminated
 from canon_ops.cli.output import Fields, Result
 from canon_ops.errors import OutsideError
+from canon_ops.files.writable import require_place
 from canon_ops.sandbox.options import PROJECTS, CanonOptions, Endpoints, ModelEndpoints, ModelOptions
 
 __all__ = ["SandboxNotInstalled", "canon_command", "model_command"]
@@ -83,6 +84,8 @@ def canon_command(
         context.emit(Result(endpoints, (Fields(tuple(endpoints.as_dict().items())),)))
         context.say("Serving until Ctrl-C.")
 
+    if ready_file is not None:
+        require_place(ready_file)
     options = CanonOptions(
         environment_id=environment,
         port=port,
@@ -127,6 +130,8 @@ def model_command(
         context.emit(Result(endpoints, (Fields(tuple(endpoints.as_dict().items())),)))
         context.say("Serving until Ctrl-C.")
 
+    if ready_file is not None:
+        require_place(ready_file)
     options = ModelOptions(port=port, answers=answers, default_answer=default_answer, ready_file=ready_file)
     raise _ending(run_model(options, announce))
 

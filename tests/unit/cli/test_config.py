@@ -227,3 +227,32 @@ def test_another_home_and_another_profile(program: Runner, config: Path, tmp_pat
         f"Hermes profile work: {config.parent / 'profiles' / 'work' / 'config.yaml'}"
     )
     assert config.read_text() == CONFIG
+
+
+def test_a_home_that_is_not_there_answers_nothing(program: Runner, home: Path) -> None:
+    """A mistyped home is no home without the key: exit 3, and how it was chosen."""
+    ran = program("config", "get", "a", "--hermes-home", str(home / "nope"))
+
+    assert (ran.code, ran.out) == (3, "")
+    assert f"There is no Hermes home {home / 'nope'}; it was chosen by --hermes-home." in ran.err
+    assert "  fix: " in ran.err
+
+
+def test_a_wrong_digest_is_answered_in_the_words_of_its_command(program: Runner, config: Path) -> None:
+    """A usage error that an option finds by itself has the command's own schema."""
+    ran = program("config", "set", "a", "1", "--if-unchanged", "zz", "--json")
+
+    assert (ran.code, ran.json["schema"]) == (2, "canon-ops.config.set/1")
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [("plugin.enabled", "plugins.enabled"), ("plugins.enabled", None), ("my.own.key", None)],
+)
+def test_a_key_that_is_almost_a_known_one_is_noticed(program: Runner, config: Path, key: str, near: str | None) -> None:
+    """It is set as asked, since Hermes takes any key, and a word says which one may have been meant."""
+    ran = program("config", "set", key, '["borgee"]', "--type", "json")
+
+    assert ran.code == 0
+    assert ("Hint:" in ran.err) is (near is not None)
+    assert near is None or f"{near} is." in ran.err

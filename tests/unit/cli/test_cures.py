@@ -1,4 +1,4 @@
-"""Every command that a message tells people to type is a command of this program."""
+"""Errors carry their cure, and every command in one is a command of this program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from canon_ops.cli.lazy import root_group
 from canon_ops.cli.session import Program
-from tests.support.cures import Told, told_commands
+from tests.support.cures import Told, told_commands, uncured
 
 # Promised by a message before its command is here; each goes with the command that comes.
 COMING = {
@@ -22,7 +22,46 @@ COMING = {
 }
 
 # Sentences in which the program's name is followed by something else than a command.
-PROSE = {"X", "command", "installed", "is", "never", "runs", "to", "wrote"}
+PROSE = {"X", "command", "in", "installed", "is", "never", "runs", "that", "to", "wrote"}
+
+# Errors that need none, by class.
+NEEDS_NO_CURE = {
+    "InternalError": "a fault of ours; the command line says how to report it",
+    "ProofFailed": "an edit that is tried in another way, or refused with a cure",
+    "EngineFault": "likewise",
+    "DemoFailed": "a step of the demo; the demo names its log",
+    "FrameTooLarge": "the peer's fault; the plugin reconnects",
+    "MalformedVerbAnswer": "the peer's fault, told to the model",
+    "NotAdmitted": "Canon's word about one message, told to the host",
+}
+
+# Rooms that answer to programs: a test of the sandbox's human side, a caller of the database.
+FOR_PROGRAMS = ("canon_ops/sandbox/", "canon_ops/durable/")
+
+# Still to come, by class and file.
+CURE_TO_COME = {
+    ("InstallerFailed", "canon_ops/hermes/installer.py"),
+    ("InstallerFailed", "canon_ops/operate/package/plan.py"),
+    ("OutsideError", "adapter/canon_hermes_plugin/credential.py"),
+    ("OutsideError", "canon_ops/operate/package/wheel.py"),
+    ("PackageAltered", "canon_ops/operate/package/wheel.py"),
+    ("PackageConflict", "canon_ops/operate/package/action.py"),
+    ("UsageError", "canon_ops/cli/commands/install.py"),
+    ("UsageError", "canon_ops/operate/install_plan.py"),
+    ("UsageError", "canon_ops/operate/package/source.py"),
+}
+
+
+def test_every_error_carries_its_cure() -> None:
+    """One sentence, one cure: no error that people can meet leaves them alone with it."""
+    found = {
+        (name, place.partition(":")[0])
+        for name, place in uncured()
+        if name not in NEEDS_NO_CURE and not place.startswith(FOR_PROGRAMS)
+    }
+
+    assert found - CURE_TO_COME == set(), uncured()
+    assert CURE_TO_COME - found == set()
 
 
 def commands() -> list[Told]:

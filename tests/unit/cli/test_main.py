@@ -130,7 +130,8 @@ def test_an_answer_that_cannot_be_written_is_a_failure(home: Path) -> None:
 
     assert (code, err.getvalue()) == (
         ExitCode.OUTSIDE,
-        "Error: The answer could not be written to stdout: No space left on device.\n",
+        "Error: The answer could not be written to stdout: No space left on device.\n"
+        "  fix: mend what stands behind the pipe or the redirection, and run it again\n",
     )
 
 

@@ -5,8 +5,9 @@ The dialogue itself has its own tests; what a person sees at a terminal is in te
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -194,7 +195,8 @@ class TestKeys:
         """Two are a contradiction."""
         ran = program("setup", "canon", "--api-key-stdin", "--api-key-env", "X")
 
-        assert (ran.code, ran.err) == (2, "Error: Give one of --api-key-stdin, --api-key-file and --api-key-env.\n")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("Error: Give one of --api-key-stdin, --api-key-file and --api-key-env.\n  fix: ")
 
     @pytest.mark.parametrize("words", [("--api-key-env", "NOT_SET"), ("--api-key-stdin",)])
     def test_an_empty_source_is_a_missing_answer(self, program: Runner, words: tuple[str, ...]) -> None:
@@ -203,6 +205,41 @@ class TestKeys:
 
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith("Error: There is no key in ")
+
+    @pytest.mark.parametrize(
+        ("make", "code"),
+        [
+            (lambda file: file.write_bytes(b"\xff\xfe\x00key"), 2),
+            (lambda file: file.symlink_to("/dev/zero"), 2),
+            (lambda file: file.write_text("k" * 5_000), 2),
+            (lambda file: file.mkdir(), 3),
+            (lambda file: None, 3),
+        ],
+        ids=["binary", "endless", "large", "folder", "absent"],
+    )
+    def test_a_file_without_a_key_is_refused(
+        self, program: Runner, home: Path, make: Callable[[Path], object], code: int
+    ) -> None:
+        """Nothing is read without bound, and what was found there is in a sentence with a cure."""
+        make(home / "key")
+
+        ran = program("setup", "canon", "--api-key-file", str(home / "key"))
+
+        assert (ran.code, ran.out) == (code, "")
+        assert str(home / "key") in ran.err and "  fix: " in ran.err and "fault" not in ran.err
+
+    def test_a_key_may_come_through_a_pipe(self, program: Runner, home: Path, canon: CanonSandbox) -> None:
+        """A pipe in the place of the file: ``--api-key-file <(pass show canon)``."""
+        key = canon.endpoints.agent_key
+        reading, writing = os.pipe()
+        os.write(writing, f"{key}\n".encode())
+        os.close(writing)
+
+        ran = program("setup", "canon", *endpoints(canon), "--api-key-file", f"/dev/fd/{reading}")
+        os.close(reading)
+
+        assert ran.code == 0, ran.err
+        assert f"CANON_API_KEY={key}" in env_file(home).read_text()
 
     def test_there_is_no_argument_for_a_key(self, program: Runner) -> None:
         """History and process list never see one."""
@@ -255,5 +292,27 @@ def test_an_unreachable_canon_is_exit_3(program: Runner, home: Path) -> None:
     )  # fmt: skip
 
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.splitlines()[-1].startswith("Error: No answer to GET http://127.0.0.1:9/healthz/")
+    assert ran.err.splitlines()[-2].startswith("Error: No answer to GET http://127.0.0.1:9/healthz/")
+    assert ran.err.splitlines()[-1] == "  fix: canon-ops doctor --area net"
     assert list(home.iterdir()) == []
+
+
+def test_answers_are_saved_where_there_is_a_folder(program: Runner, home: Path, canon: CanonSandbox) -> None:
+    """A mistyped path is refused before anybody is asked, and no folder is made for it."""
+    ran = program("setup", "canon", *registering(canon), "--save-answers", str(home / "nope" / "answers.toml"))
+
+    assert (ran.code, ran.out) == (3, "")
+    assert f"{home / 'nope'} does not exist" in ran.err
+    assert list(home.iterdir()) == []
+    assert canon.human.registrations() == []
+
+
+def test_answers_that_are_no_toml_name_their_line(program: Runner, home: Path) -> None:
+    """The place and the cure."""
+    (home / "answers.toml").write_text('way = "register"\nagent name = 3\n')
+
+    ran = program("setup", "canon", "--answers", str(home / "answers.toml"), "--json")
+
+    (error,) = ran.json["errors"]
+    assert (ran.code, error["line"], error["column"]) == (2, 2, 7)
+    assert error["fix"] == f"repair {home / 'answers.toml'}:2"

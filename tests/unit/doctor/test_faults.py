@@ -255,6 +255,14 @@ def env_in_utf_32(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").write_bytes("CANON_AGENT=ops\n".encode("utf-32"))
 
 
+def switch_that_is_no_word(clinic: Clinic) -> None:
+    clinic.write_env("CANON_ALLOW_ALL_USERS=maybe\n")
+
+
+def list_behind_an_open_door(clinic: Clinic) -> None:
+    clinic.write_env("CANON_ALLOW_ALL_USERS=true\nCANON_ALLOWED_USERS=u1\n")
+
+
 def no_profile(clinic: Clinic) -> None:
     clinic.write_profiles()
 
@@ -396,7 +404,18 @@ SEEDED: list[tuple[Callable[[Clinic], None], Statuses]] = [
     (no_config, {"config.parse": "info", "plugin.enabled": "error", "platform.enabled": "info"}),
     (multiplexing, {"gateway.multiplex": "error"}),
     (env_line_that_is_none, {"env.parse": "warning"}),
-    (env_in_utf_32, {"env.parse": "error", "creds.present": "skipped", "creds.binding": "skipped", **NO_NETWORK}),
+    (switch_that_is_no_word, {"env.open_access": "warning"}),
+    (list_behind_an_open_door, {"env.open_access": "warning"}),
+    (
+        env_in_utf_32,
+        {
+            "env.parse": "error",
+            "env.open_access": "skipped",
+            "creds.present": "skipped",
+            "creds.binding": "skipped",
+            **NO_NETWORK,
+        },
+    ),
     (no_profile, NO_CREDENTIAL),
     (two_profiles, NO_CREDENTIAL),
     (unknown_profile, NO_CREDENTIAL),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.errors import ExitCode, RefusedError, UsageError
+from canon_ops.errors import ExitCode, InternalError, RefusedError
 from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.lock import LockTimeout
 from canon_ops.files.transaction import ChangedUnderUs, FileChange, Transaction, edit_files
@@ -223,7 +223,7 @@ def test_an_expected_digest_is_checked(home: Path) -> None:
 
 def test_a_commit_outside_its_block_is_our_mistake(home: Path) -> None:
     """Without the lock nothing is committed."""
-    with pytest.raises(UsageError):
+    with pytest.raises(InternalError):
         Transaction(home).commit()
 
 

@@ -15,6 +15,7 @@ import pytest
 from canon_ops.client.errors import TransportFailure, Unauthorized
 from canon_ops.client.health import EnvironmentMismatch
 from canon_ops.errors import CanonOpsError, ExitCode
+from canon_ops.files.disk import DiskError
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.operate.phone import BadPhone
@@ -49,6 +50,7 @@ from canon_ops.settings.secret import Secret
 from tests.support.canon_files import pending_entry, profile_entry
 from tests.support.sandboxes import canon_box
 from tests.support.scripted_prompts import ScriptedPrompts
+from tests.support.unwritable import unwritable
 
 OWNER = "+15550100"
 OTHER_PHONE = "+15550101"
@@ -430,6 +432,20 @@ def test_an_unbound_profile_may_be_given_up_by_option(machine: Machine, consent:
     done = machine.setup(machine.registering(**consent))
 
     assert machine.agents()["ops"]["agentId"] == done.agent_id != "agent_old"
+
+
+@pytest.mark.parametrize("folder", ["hermes", "canon"])
+def test_a_disk_that_takes_nothing_shows_before_anybody_is_asked(machine: Machine, folder: str) -> None:
+    """Nothing is half-written: a key that could not be kept is not even asked for. Root is held to it as well."""
+    closed: Path = getattr(machine, folder)
+    closed.mkdir(exist_ok=True)
+    with unwritable(closed):
+        with pytest.raises(DiskError) as caught:
+            machine.setup(machine.registering())
+        machine.setup(machine.registering(), dry_run=True)
+
+    assert caught.value.fix == f"ls -ld {closed}"
+    assert machine.box.human.registrations() == []
 
 
 def test_a_rejection_is_an_error_and_leaves_no_trace(undecided: Machine) -> None:

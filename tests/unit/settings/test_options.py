@@ -130,7 +130,19 @@ def test_the_home_channel_comes_from_the_environment_then_the_configuration(
 )
 def test_who_may_speak_is_read_from_the_environment(environ: dict[str, str], expected: UserAccess) -> None:
     """A comma-separated list and a switch, read as the host reads them."""
-    assert user_access(around(environ)) == expected
+    found = user_access(around(environ))
+
+    assert (found.allow_all, found.allowed) == (expected.allow_all, expected.allowed)
+
+
+@pytest.mark.parametrize(
+    ("word", "is_misread"), [("maybe", True), ("on", True), ("off", False), ("", False), ("1", False)]
+)
+def test_a_switch_that_is_no_word_of_the_hosts_is_told_apart(word: str, is_misread: bool) -> None:
+    """It counts as no, which is not what its writer meant: somebody should hear of it."""
+    found = user_access(around({"CANON_ALLOW_ALL_USERS": word}))
+
+    assert (found.misread is not None) is is_misread
 
 
 def test_a_star_lists_everybody() -> None:
