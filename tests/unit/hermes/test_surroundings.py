@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.errors import OutsideError
+from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
 from canon_ops.settings.credentials import resolve
 from canon_ops.settings.provenance import Source
@@ -69,5 +69,5 @@ def test_a_file_that_cannot_be_opened_is_an_error(home: Path, tmp_path: Path) ->
     """It is never taken for an absent one."""
     home.joinpath(".env").mkdir()
 
-    with pytest.raises(OutsideError, match=r"\.env cannot be read"):
+    with pytest.raises(CanonOpsError, match=r"\.env is not a regular file"):
         surroundings_from_disk(home, {"HOME": str(tmp_path)})
