@@ -47,7 +47,7 @@ def matrix(hosts: Iterable[str], pythons: Iterable[str]) -> list[Row]:
         for release in known
         if release in chosen
         for minor in PYTHONS
-        if minor in minors and (release not in REFUSED or minor == max(minors))  # one Python says it for all
+        if minor in minors and (release in RELEASES or minor == max(minors))  # of the others, one Python is enough
     ]
 
 
