@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,17 +16,14 @@ from typing import Any
 
 import pytest
 
-from canon_ops.files.lock import FileLock
 from canon_ops.hermes.gateway import GatewayProcess
 from canon_ops.sandbox.model.server import ModelRequest, ModelSandbox
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_gateways import CanonHome, furnish_canon_home, register_profile, start_canon_gateway
+from tests.support.environments import Environment, find_python
 from tests.support.sandboxes import canon_box, model_box
 
 __all__ = ["PUBLISHED", "PublishedHost", "Scene", "published_host", "published_scene"]
-
-CHECKOUT = Path(__file__).resolve().parents[2]
-INSTALL_LIMIT_S = 600
 
 
 @dataclass(frozen=True)
@@ -62,41 +57,18 @@ PUBLISHED = (
 def published_host(host: PublishedHost) -> Path:
     """The interpreter of the environment, made when it is missing or was made from other requirements.
 
-    Skips the test when it has to be made and the Python that the pair needs is not on PATH.
+    Skips the test when it has to be made and the Python that the pair needs is missing.
     """
-    folder = CHECKOUT / ".hosts" / host.name
-    stamp, wanted = folder / ".requirements", "\n".join([*host.requirements, *host.without_dependencies])
-    folder.parent.mkdir(exist_ok=True)
-    python = folder / "bin" / "python"
-    with FileLock(folder.parent / f"{host.name}.lock", timeout_s=INSTALL_LIMIT_S):
-        if not stamp.exists() or stamp.read_text() != wanted:
-            base = sys.executable if host.python is None else _python(host.python)
-            if base is None:
-                pytest.skip(f"{host.name} needs Python {host.python}, which is not on PATH")
-            _run(base, "-m", "venv", "--clear", str(folder))
-            _pip(python, *host.requirements)
-            if host.without_dependencies:
-                _pip(python, "--no-deps", *host.without_dependencies)
-            stamp.write_text(wanted)
-    return python
-
-
-def _python(minor: str) -> str | None:
-    """An interpreter on PATH that is what its name says; version managers put names there that do not run."""
-    found = shutil.which(f"python{minor}")
-    if found is None:
-        return None
-    asked = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30, check=False)
-    return found if asked.returncode == 0 and asked.stdout.startswith(f"Python {minor}.") else None
-
-
-def _pip(python: Path, *arguments: str) -> None:
-    _run(str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_LIMIT_S, check=False)
-    assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr[-4000:]}"
+    base = sys.executable if host.python is None else find_python(host.python)
+    environment = Environment(
+        host.name,
+        python=base,
+        requirements=host.requirements,
+        without_dependencies=host.without_dependencies,
+    )
+    if base is None and not environment.is_made:
+        pytest.skip(f"{host.name} needs Python {host.python}, which is not on this machine")
+    return environment.make()
 
 
 @dataclass
