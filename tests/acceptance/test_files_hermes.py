@@ -14,6 +14,8 @@ from canon_ops.files.dotenv_editor import DotenvDocument
 from tests.property.test_config_editor import check_add, check_grow, check_set, check_unset
 from tests.support.config_oracle import every_place
 
+pytestmark = pytest.mark.host
+
 SAVE = "from hermes_cli.config import load_config, save_config; save_config(load_config())"
 READ = (
     "import json; from pathlib import Path; from hermes_cli.config import read_raw_config, load_env; "

@@ -17,6 +17,8 @@ from canon_ops.sandbox.server import CanonSandbox
 from tests.support.conversing import states_of
 from tests.support.hosted_adapter import build, hosted, platform_config, until
 
+pytestmark = pytest.mark.host
+
 SHUTDOWN = {"suppressedStaleOutput": True}
 
 

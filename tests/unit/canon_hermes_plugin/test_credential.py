@@ -98,6 +98,7 @@ async def test_a_key_in_the_profile_never_asks_the_keyring(offload: Offload, tmp
     assert credential.api_key.reveal() == KEY
 
 
+@pytest.mark.host
 def test_the_hosts_questions_never_ask_the_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decision C1: a reference counts as a key there; a backend that dies when it is asked is never asked."""
     for name, value in keyring_variables(tmp_path / "entries.json", "crashing").items():

@@ -11,6 +11,8 @@ import pytest
 
 from canon_hermes_plugin.host import HELPERS, load_host, multiplex_refusal, platform_entry_fields, read_host_facts
 
+pytestmark = pytest.mark.host
+
 ABSENT_IN_0_19 = {"close_code_fences", "in_delegated_child"}
 
 

@@ -14,6 +14,8 @@ from canon_ops.wire.splitting import split
 from tests.support.conversing import states_of
 from tests.support.hosted_adapter import hosted, until
 
+pytestmark = pytest.mark.host
+
 ROOM = "conv_direct"
 
 

@@ -13,6 +13,8 @@ import pytest
 from canon_hermes_plugin import probe
 from tests.support.hosted_adapter import platform_config
 
+pytestmark = pytest.mark.host
+
 DIRECT = {
     "CANON_API_KEY": "agk_live_sandbox_0123456789abcdef",
     "CANON_ENVIRONMENT_ID": "canon-dev-v1",

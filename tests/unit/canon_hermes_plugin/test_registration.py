@@ -18,6 +18,8 @@ from canon_hermes_plugin.registration import register
 from canon_ops import __version__
 from tests.unit.canon_hermes_plugin.conftest import BareContext, RecordingContext
 
+pytestmark = pytest.mark.host
+
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
 HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop"]
 NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "keyring", "starlette", "uvicorn")

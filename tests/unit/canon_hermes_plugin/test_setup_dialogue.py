@@ -70,6 +70,7 @@ def write_profile(own_home: Path, box: CanonSandbox) -> None:
     (own_home / "canon_home" / "agents.json").write_text(json.dumps({"ops": profile}), encoding="utf-8")
 
 
+@pytest.mark.host
 def test_a_profile_is_chosen_at_hermes_prompts(own_home: Path, box: CanonSandbox) -> None:
     """R1.11: the same dialogue as the command line, and the home's .env names the profile afterwards."""
     write_profile(own_home, box)
@@ -81,6 +82,7 @@ def test_a_profile_is_chosen_at_hermes_prompts(own_home: Path, box: CanonSandbox
     assert screen.told[-1][0] == "success" and "Sandbox Hermes" in screen.told[-1][1]
 
 
+@pytest.mark.host
 def test_what_goes_wrong_is_told_with_its_fix(own_home: Path, box: CanonSandbox) -> None:
     """A foreign environment ends the dialogue with a sentence and a fix, and nothing is written."""
     write_profile(own_home, box)
@@ -119,6 +121,7 @@ def test_choices_show_their_help_and_give_their_value() -> None:
     assert chosen == "g"
 
 
+@pytest.mark.host
 def test_the_real_prompts_have_the_shape(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Hermes' own functions take our calls: a line with default, a yes or no, and the three ways to tell."""
     prompts = host_prompts()

@@ -14,6 +14,8 @@ from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.wire.splitting import split
 from tests.support.hosted_adapter import platform_config
 
+pytestmark = pytest.mark.host
+
 ROOM = "conv_direct"
 
 

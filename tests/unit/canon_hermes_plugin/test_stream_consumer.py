@@ -16,6 +16,8 @@ from canon_ops.wire.splitting import split
 from tests.support.conversing import states_of
 from tests.support.hosted_adapter import Hosted, hosted, until
 
+pytestmark = pytest.mark.host
+
 CURSOR = " ▉"
 
 

@@ -147,6 +147,7 @@ def test_nothing_asks_unless_a_person_sits_at_all_three_streams() -> None:
     assert may_ask(True, True, True, {"CI": ""}, plain)
 
 
+@pytest.mark.host
 def test_quiet_silences_the_conversation_and_not_the_answer(program: Runner, home: Path) -> None:
     """stderr is empty, stdout the same."""
     loud = program("install", "--skip-package", "--dry-run")

@@ -164,6 +164,7 @@ def test_each_symbol_that_the_door_takes_is_in_the_table() -> None:
     assert taken <= {need.path for need in CANON_NEEDS}
 
 
+@pytest.mark.host
 def test_each_argument_of_the_platform_entry_is_in_the_table() -> None:
     """R1.11: what registration hands over is what the contract looks for in the host's entry."""
     (entry,) = (need for need in CANON_NEEDS if need.path == "gateway.platform_registry:PlatformEntry")

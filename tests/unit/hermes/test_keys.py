@@ -246,6 +246,7 @@ print(json.dumps(sorted(fields | set(found.extra))))
 """
 
 
+@pytest.mark.host
 def test_the_host_agrees_on_what_it_drops(tmp_path: Path) -> None:
     """The real loader hands on the shared keys of the table and loses the others; any platform shows it."""
     newer = {"send_read_receipts", "cron_continuable_surface"}
@@ -264,6 +265,7 @@ def test_the_host_agrees_on_what_it_drops(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.host
 def test_the_names_that_hermes_refuses_to_write_are_refused_here() -> None:
     """Our list holds the host's own."""
     from hermes_cli.config import _ENV_VAR_NAME_DENYLIST
