@@ -27,6 +27,7 @@ from canon_hermes_plugin.turn.events import (
     FinalDeferred,
     FinalRejected,
     FinalSettled,
+    InterruptAsked,
     Kind,
     Opening,
     Outcome,
@@ -149,6 +150,11 @@ class TurnDesk:
         found = registry.find(self._turns, ConversationId(conversation_id), caller)
         if isinstance(found, Found):
             self.apply(found.turn_id, event)
+
+    def interrupted(self, conversation_id: str) -> None:
+        """A person stops whatever runs in the conversation."""
+        for turn in self._turns.open_in(ConversationId(conversation_id)):
+            self.apply(turn.id, InterruptAsked())
 
     def closed(self, effect: TurnClosed) -> None:
         """A turn is over."""

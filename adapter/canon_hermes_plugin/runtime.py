@@ -278,14 +278,16 @@ class CanonRuntime:
         if signal is None:
             return
         is_group = self._inflow is not None and self._inflow.rooms.is_group(conversation_id)
-        for request in control_requests(
+        requests = control_requests(
             signal,
             conversation_id,
             self._desk.turns,
             is_group=is_group,
             agent_id=session.agent.agent_id,
             now_ms=self._clock.now_ms(),
-        ):
+        )
+        self._desk.interrupted(conversation_id)
+        for request in requests:
             await self._port.hand_over(request)
 
     # --- the host's run -------------------------------------------------------------------------------------------

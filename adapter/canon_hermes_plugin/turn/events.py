@@ -159,7 +159,12 @@ class InputClosed:
 
 @dataclass(frozen=True, slots=True)
 class InterruptAsked:
-    """This adapter interrupted the run; a follow-up drained inside it then discards the answer so far."""
+    """This adapter interrupted the run.
+
+    A follow-up that is drained inside it then discards the answer so far, and a run that ends well without an answer
+    counts as cancelled: whether the host says so depends on who is quicker, the agent that stops or the task that is
+    cancelled.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,8 +333,8 @@ def _publish(
 def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     """The run is over: deliver the answer, or take it back."""
     outcome = event.outcome
-    if event.handed_over and turn.interrupted:
-        outcome = Outcome.CANCELLED
+    if turn.interrupted and (event.handed_over or not _has_answer(turn)):
+        outcome = Outcome.CANCELLED  # a run that was stopped may end well in the host's eyes, only with nothing to say
     turn = replace(turn, ended=replace(event, outcome=outcome), activity=turn.activity.finished())
     told: tuple[Effect, ...] = ()
     if event.handed_over:
@@ -349,7 +349,7 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
 def _flush(turn: Turn, *, now_ms: int) -> Step:
     """Bring the node up to date, wait for a write in flight, then settle what the run has left."""
     candidate = turn.candidate
-    delivers = candidate is not None and candidate.is_deliverable and not turn.silenced
+    delivers = _has_answer(turn) and not turn.silenced
     if not delivers or not turn.is_lifecycle:
         turn = replace(turn, preview=previews.drop(turn.preview))
     step = previews.drain(turn.preview, now_ms=now_ms)
@@ -363,6 +363,10 @@ def _flush(turn: Turn, *, now_ms: int) -> Step:
         return Step(replace(turn, phase=Phase.DELIVERING), (DeliverFinal(_final(turn, candidate)),))
     closed = _close(turn, Evidence.NONE, clear=turn.may_hold_node)
     return Step(closed.turn, (*_unfinished(turn), *closed.effects))
+
+
+def _has_answer(turn: Turn) -> bool:
+    return turn.candidate is not None and turn.candidate.is_deliverable
 
 
 def _final(turn: Turn, candidate: Candidate) -> FinalMessage:

@@ -294,6 +294,16 @@ def test_an_interrupted_turn_hands_nothing_over() -> None:
     assert step.effects[0] == PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW)
 
 
+def test_a_stopped_run_that_says_nothing_is_interrupted() -> None:
+    """S2.10: a run that this adapter stopped and that ends well without an answer is not called completed."""
+    silent = play(a_turn(), InterruptAsked(), DONE)
+    answered = play(a_turn(FINAL, PreviewEnded(True)), InterruptAsked(), DONE)
+
+    assert silent.effects[-1] == TurnClosed(TURN, C1, Outcome.CANCELLED, Evidence.NONE)
+    assert PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW) in silent.effects
+    assert any(isinstance(effect, DeliverFinal) for effect in answered.effects)
+
+
 def test_a_loose_final_is_delivered_without_a_preview() -> None:
     """R7.5: it notifies at once, and nothing was shown, so nothing needs to be cleared."""
     delivering = on_event(a_turn(kind=Kind.LOOSE, session=None), FINAL, now_ms=NOW)
