@@ -81,4 +81,4 @@ bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its 
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done
 
 clean:  ## remove what was made
-	rm -rf $(VENV) .hosts dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .hosts .rows dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
