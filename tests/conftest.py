@@ -6,6 +6,7 @@ import signal
 
 
 def pytest_configure() -> None:
-    """A run that a shell started in the background inherits SIGINT ignored, and its children would not hear Ctrl-C."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """What starts a run in the background may leave it deaf to signals, and its children would inherit that."""
+    for number, hears in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, hears)

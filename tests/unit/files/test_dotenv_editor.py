@@ -200,6 +200,7 @@ def read_by_shell(shell: str, written: list[str], folder: Path) -> list[str]:
     return done.stdout.decode().split("\x01")[:-1]
 
 
+@pytest.mark.host
 @given(st.one_of(values, tricky))
 @example("a\\")
 @example("\\'")

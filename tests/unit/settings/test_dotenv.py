@@ -73,6 +73,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.host
 def test_the_environment_is_the_one_that_hermes_ends_up_with(tmp_path: Path) -> None:
     """The host's own loader, in a process of its own, gives the same environment for every file."""
     environ = {"HOME_X": "from the process", "A": "old", "F": "old", "CANON_API_KEY": "agk_lïve"}
