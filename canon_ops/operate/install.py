@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.transaction import Transaction, digest
@@ -59,6 +60,7 @@ __all__ = [
     "InstallOptions",
     "InstallOutcome",
     "InstallPlan",
+    "InterruptedElsewhere",
     "PackageMissing",
     "PluginDenied",
     "PluginUnusable",
@@ -72,6 +74,12 @@ class InstallNotVerified(RefusedError):
     """The host would not load the plugin; everything was left, or put back, as it was."""
 
     code = "install_not_verified"
+
+
+class InterruptedElsewhere(RefusedError):
+    """What an interrupted command took out of another host has not been put back yet."""
+
+    code = "install_interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +192,8 @@ def carry_out(
             files.stage(change.path, change.after, private=True)
         record = read_installation(home.path, files.read(record_file(home.path)))
         store = PackageStore(home.path)
-        with _package_changed(plan, environ, store, prompts) as changed:
+        interrupted = _carried_on(InterruptedNote.read(home.path, record), plan)
+        with _package_changed(plan, environ, store, prompts, interrupted) as changed:
             verified = () if plan.options.skip_package else _verify(plan, environ, prompts)
             run = Run(
                 label,
@@ -209,6 +218,22 @@ def carry_out(
     return InstallOutcome(plan, False, history_id, verified, _next_steps(plan, environ, after, prompts))
 
 
+def _carried_on(note: InterruptedNote | None, plan: InstallPlan) -> InterruptedNote | None:
+    """The note of a killed command, when it is about this host; one about an environment that is gone says nothing.
+
+    Raises:
+        InterruptedElsewhere: it is about another host, and this command would write over it.
+    """
+    if note is None or note.python == str(plan.host.python):
+        return note
+    if plan.package is not None and plan.package.is_change and Path(note.python).exists():
+        raise InterruptedElsewhere(
+            f"A command was interrupted while it changed the packages of {note.python}; that comes first.",
+            fix=plan.home.own_command("rollback"),
+        )
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Changed:
     """What the package action found and brought; ``before`` is None when there was none."""
@@ -219,14 +244,17 @@ class _Changed:
 
 @contextmanager
 def _package_changed(
-    plan: InstallPlan, environ: Mapping[str, str], store: PackageStore, prompts: Prompts
+    plan: InstallPlan,
+    environ: Mapping[str, str],
+    store: PackageStore,
+    prompts: Prompts,
+    interrupted: InterruptedNote | None,
 ) -> Iterator[_Changed]:
     """Carry out the package plan; when the block fails, take it back.
 
     A note that a killed command left is carried on: what stood there before the first attempt is what counts.
     """
     home, package = plan.home.path, plan.package
-    interrupted = InterruptedNote.read(home)
     if package is None or package.source is None:
         yield _Changed(interrupted.before, interrupted.brought) if interrupted and package else _Changed()
         return
@@ -234,7 +262,7 @@ def _package_changed(
     saved = action.prepare()
     came = [move.name for move in package.moves if move.before is None]
     came += [] if OUR_DISTRIBUTION in package.installed else [OUR_DISTRIBUTION]
-    note = InterruptedNote(saved, tuple(came))
+    note = InterruptedNote(str(plan.host.python), saved, tuple(came))
     note = interrupted.joined(saved, came) if interrupted else note
     note.write(home)
     try:

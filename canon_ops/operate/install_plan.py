@@ -18,9 +18,9 @@ from canon_ops.files.transaction import FileChange, Transaction
 from canon_ops.hermes.audited import AuditedHost, Refused, audit
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.host_call import try_imports
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION, try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
-from canon_ops.hermes.surroundings import surroundings_from_disk
+from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
 from canon_ops.operate.installation import read_installation
 from canon_ops.operate.package.by_hand import install_by_hand
@@ -124,7 +124,7 @@ class InstallPlan:
         planned = [change.after for change in self.changes if change.path == self.home.config_file]
         if planned:
             return planned[0]
-        return self.home.config_file.read_bytes() if self.home.config_file.exists() else None
+        return read_optional(self.home.config_file)
 
     def sentences(self) -> list[str]:
         """The plan in words, one fact a sentence; the diffs come on top."""
@@ -170,6 +170,7 @@ def plan_install(
     if options.allow_all_users and options.allowed_users:
         raise UsageError("Either everybody may start turns or a list of people: give one of the two options.")
     if (managed := refuse_managed(home)) is not None:
+        managed.fix = _declared(home, options.platform)
         raise managed
     found, audited = audited_host(home, environ, options.python, host=host)
     if package is None and not options.skip_package:
@@ -200,6 +201,15 @@ def plan_install(
     edits = {config: config_edits, env: access.edits}
     return InstallPlan(
         home, found, audited, options, package, access.access, access.is_open_question, undenies, changes, edits
+    )
+
+
+def _declared(home: HermesHome, names: PlatformNames) -> str:
+    """What a person declares instead, where the home is made from declarations."""
+    return (
+        f"in the configuration of {home.managed_by}: add {names.plugin} to plugins.enabled, set "
+        f"platforms.{names.name}.enabled to true, {names.allow_all_variable} or {names.allowlist_variable} in the "
+        f"environment, {OUR_DISTRIBUTION} among Hermes' Python packages; then rebuild"
     )
 
 

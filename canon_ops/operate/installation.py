@@ -180,26 +180,33 @@ class InterruptedNote:
     """What a command keeps on the disk while it changes the host's packages.
 
     Attributes:
+        python: the interpreter of that host; no other is ever touched on the strength of this note.
         before: what it took out or moved.
         brought: what it was about to bring.
     """
 
+    python: str
     before: tuple[SavedPackage, ...]
     brought: tuple[str, ...]
 
     @classmethod
-    def read(cls, home: Path) -> InterruptedNote | None:
-        """The note that a killed command left; None when there is none, or nothing can be read from it."""
+    def read(cls, home: Path, record: Installation) -> InterruptedNote | None:
+        """The note that a killed command left; None when there is none, or nothing can be read from it.
+
+        A command that was killed after its last write left a note about a run that the record holds: that is done.
+        """
         with suppress(ValueError, KeyError, TypeError):
             if (data := read_optional(cls._file(home))) is not None:
                 document = json.loads(data)
-                return cls(tuple(SavedPackage(**row) for row in document["before"]), tuple(document["brought"]))
+                before = tuple(SavedPackage(**row) for row in document["before"])
+                note = cls(str(document["python"]), before, tuple(document["brought"]))
+                is_done = any((run.before, run.brought) == (note.before, note.brought) for run in record.runs)
+                return None if is_done else note
         return None
 
     def write(self, home: Path) -> None:
         """Durably, before the first package is touched."""
-        document = {"before": [asdict(one) for one in self.before], "brought": self.brought}
-        replace_file(self._file(home), json.dumps(document, indent=1).encode())
+        replace_file(self._file(home), json.dumps(asdict(self), indent=1).encode())
 
     @classmethod
     def remove(cls, home: Path) -> None:
@@ -213,6 +220,7 @@ class InterruptedNote:
         """This note carried on by a later attempt: what stood there first is what counts."""
         names = {one.name for one in self.before} | set(self.brought)
         return InterruptedNote(
+            self.python,
             (*self.before, *(one for one in before if one.name not in names)),
             tuple(dict.fromkeys([*self.brought, *brought])),
         )

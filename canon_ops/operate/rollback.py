@@ -15,7 +15,7 @@ from pathlib import Path
 
 from canon_ops.errors import NotFoundError
 from canon_ops.files.transaction import FileChange, Transaction, digest
-from canon_ops.hermes.discovery import HostInstallation, find_host
+from canon_ops.hermes.discovery import HostInstallation, HostNotFound, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, installed_distributions
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
@@ -105,7 +105,7 @@ def rollback(
 
     Raises:
         NothingBefore, ManagedHome, RecordDamaged: nothing was changed.
-        HostNotFound, HostUnusable: the host that has to change does not answer.
+        HostNotFound, HostUnusable: the host that has to change is gone, or does not answer.
         PutBackFailed: the files are as they were; the message names the wheels that are kept.
     """
     with prompts.progress("Looking at what was there before"):
@@ -122,7 +122,8 @@ def rollback(
 def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions) -> RollbackPlan:
     if (managed := refuse_managed(home)) is not None:
         raise managed
-    record, note = read_installation(home.path), InterruptedNote.read(home.path)
+    record = read_installation(home.path)
+    note = InterruptedNote.read(home.path, record)
     run = record.runs[-1] if record.runs and note is None else None
     if run is None and note is None:
         raise NothingBefore(
@@ -132,8 +133,8 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions
     host: HostInstallation | None = None
     leaves: tuple[str, ...] = ()
     if before is not None and not options.skip_package:
-        told = options.python or (Path(record.package.python) if record.package else None)
-        host = find_host(home.environ(environ), python=told if told and told.exists() else None)
+        recorded = note.python if note else record.package.python if record.package else None
+        host = find_host(home.environ(environ), python=options.python or _the_same(recorded, home))
         leaves = _leaving(host, home, environ, brought, before)
     with Transaction(home.path, dry_run=True) as files:
         expect_unchanged(files, options.expected, home=home, changing=[home.config_file, home.env_file])
@@ -142,6 +143,21 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions
             files.stage(file, taken_back(files.read(file), [step], name=str(file)))
         changes = files.changes()
     return RollbackPlan(home, run, host, (before or ()) if host else (), leaves, changes)
+
+
+def _the_same(recorded: str | None, home: HermesHome) -> Path:
+    """The interpreter of the run: what is taken back from one host must never go into another that happens to be found.
+
+    Raises:
+        HostNotFound: it is not there any more.
+    """
+    if recorded is None or not Path(recorded).exists():
+        place = f"{recorded} is not there any more" if recorded else "it is not recorded which interpreter was changed"
+        raise HostNotFound(
+            f"The package cannot be put back: {place}.",
+            fix=home.own_command("rollback --skip-package") + "   (or --python with the host to change)",
+        )
+    return Path(recorded)
 
 
 def _leaving(

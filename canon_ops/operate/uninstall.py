@@ -1,8 +1,8 @@
 """Taking an installation back: what ``install`` wrote leaves the files, what it brought leaves the host.
 
-The files come first in the plan and first in the deed: a plugin that is enabled and gone is a gateway without its
-platform, a plugin that is there and not enabled does nothing. A file that nobody wrote since is byte for byte what it
-was; in any other our own edits are undone (``taking_back``). Credentials stay unless ``--purge`` is given.
+The package goes first and the files follow in one transaction with the record: as long as something is left to do, the
+record knows it, and the command can be given again. A file that nobody wrote since is byte for byte what it was; in any
+other our own edits are undone (``taking_back``). Credentials stay unless ``--purge`` is given.
 
 The package stays where somebody still needs it: another Hermes profile that enables one of its plugins, another
 platform of this home, or canon-ops itself, when it runs from there and was put there by hand.
@@ -134,7 +134,7 @@ def uninstall(
         ManagedHome, RecordDamaged: nothing was changed.
         ConfigSyntaxError, ConfigRefused: a file cannot be edited safely; nothing was changed.
         ChangedUnderUs, LockTimeout: somebody else was at it.
-        InstallerFailed: the files are taken back, the package is still there.
+        InstallerFailed: the package could not be taken out; no file has changed.
     """
     with prompts.progress("Looking at what was installed"):
         plan = plan_uninstall(home, environ, options)
@@ -168,7 +168,7 @@ def plan_uninstall(home: HermesHome, environ: Mapping[str, str], options: Uninst
         files.stage(config, _config_without(files.read(config), record, home, names))
         files.stage(env, _env_without(files.read(env), record, home, options))
         changes = files.changes()
-    host = _host_if_any(home, environ, options.python)
+    host = _host_if_any(home, environ, options.python, record)
     removes, reason = _packages_that_go(host, home, environ, record, options) if host else ((), "")
     purged = _profile_that_goes(home, environ) if options.purge else None
     return UninstallPlan(home, options, host, removes, reason, changes, purged)
@@ -193,9 +193,13 @@ def _env_without(data: bytes | None, record: Installation, home: HermesHome, opt
     return document.data
 
 
-def _host_if_any(home: HermesHome, environ: Mapping[str, str], python: Path | None) -> HostInstallation | None:
+def _host_if_any(
+    home: HermesHome, environ: Mapping[str, str], python: Path | None, record: Installation
+) -> HostInstallation | None:
+    """The host that was told, else the one that was installed into, else the one that is found."""
+    recorded = Path(record.package.python) if record.package else None
     try:
-        return find_host(home.environ(environ), python=python)
+        return find_host(home.environ(environ), python=python or (recorded if recorded and recorded.exists() else None))
     except (HostNotFound, HostUnusable):
         if python is not None:
             raise
@@ -278,14 +282,14 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
         left = replace(left, package=None) if plan.removes or not left.runs else left
         if left != record:
             files.stage(record_file(home.path), left.to_bytes() if left.runs else None, private=True)
-        history_id = files.commit()
-        if plan.purged is not None:
-            _write_elsewhere(plan.purged[1], label)
         if host is not None and plan.removes:
             if host.is_running_interpreter:
                 preload()
             with prompts.progress(f"Taking {', '.join(plan.removes)} out of {host.python}"):
                 take_out(host, home.environ(environ), plan.removes)
+        history_id = files.commit()
+        if plan.purged is not None:
+            _write_elsewhere(plan.purged[1], label)
         InterruptedNote.remove(home.path)
         PackageStore(home.path).prune(left.wheels)
     restart = restart_step(home, changed=plan.changed, package=None, prompts=prompts, start=False)

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from canon_ops.errors import ExitCode
+from canon_ops.hermes.discovery import HostNotFound
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.hermes.host_call import installed_distributions
+from canon_ops.hermes.installer import InstallerFailed
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.bring_back import bring_back
-from canon_ops.operate.install import InstallNotVerified, InstallOptions, InstallOutcome, install
+from canon_ops.operate.install import InstallNotVerified, InstallOptions, InstallOutcome, InterruptedElsewhere, install
 from canon_ops.operate.install_plan import FOREIGN
 from canon_ops.operate.installation import InterruptedNote, read_installation
 from canon_ops.operate.package.action import PutBackFailed
@@ -26,7 +28,7 @@ from canon_ops.operate.rollback import NothingBefore, RollbackOptions, RollbackO
 from canon_ops.operate.uninstall import NotConfirmed, UninstallOptions, UninstallOutcome, uninstall
 from canon_ops.operate.upgrade import NothingInstalled, UpgradeOptions, homes_that_enable, upgrade
 from tests.support.canon_files import as_file, profile_entry
-from tests.support.fake_host import make_environment, put_distribution, put_hermes, put_loader, site_of
+from tests.support.fake_host import make_environment, put_distribution, put_hermes, put_loader, script, site_of
 from tests.support.small_wheels import UV, offline_environ, our_wheel, small_wheel
 
 LOADED = {"name": "canon-hermes", "key": "canon-hermes", "version": "", "source": "entrypoint", "enabled": True,
@@ -217,7 +219,7 @@ def test_what_the_host_cannot_load_is_taken_out_again(plugin: str, site: Site) -
         site.install(site.wheel("0.2.0", plugin=plugin, requires=["helper"]))
 
     assert (site.files, site.versions) == (before_files, before)
-    assert InterruptedNote.read(site.home.path) is None
+    assert not (site.home.path / ".canon-ops" / "interrupted.json").exists()
 
 
 def test_an_upgrade_that_fails_brings_the_old_version_back(site: Site) -> None:
@@ -350,13 +352,80 @@ def test_a_kill_in_the_middle_can_be_rolled_back_at_once(site: Site) -> None:
     published(site)
     before = site.versions
     site.install(site.wheel("0.2.0"), FOREIGN)
+    record = site.home.path / ".canon-ops" / "installation.json"
     run = read_installation(site.home.path).runs[-1]
-    InterruptedNote(run.before or (), run.brought).write(site.home.path)
+    record.unlink()  # as if the process had ended before it was written
+    InterruptedNote(str(site.python), run.before or (), run.brought).write(site.home.path)
 
     outcome = site.rollback()
 
     assert outcome.plan.run is None
     assert site.versions == before
+
+
+def test_no_other_host_is_touched(site: Site) -> None:
+    """When the environment of the run is gone, rollback refuses; it does not take the next best Hermes."""
+    site.install(site.wheel("0.2.0"))
+    site.python.parents[1].rename(site.user / "moved")
+
+    with pytest.raises(HostNotFound, match="is not there any more"):
+        site.rollback()
+
+
+def test_what_was_interrupted_in_another_host_comes_first(site: Site) -> None:
+    """Its note is not written over: the command names the other host and the way to put it back."""
+    other = make_environment(site.user / "other")
+    (site.home.path / ".canon-ops").mkdir(mode=0o700)
+    InterruptedNote(str(other), (), ("canon-ops",)).write(site.home.path)
+
+    with pytest.raises(InterruptedElsewhere, match=str(other)) as caught:
+        site.install(site.wheel("0.2.0"))
+
+    assert caught.value.fix == "canon-ops rollback"
+    assert "canon-ops" not in site.versions
+
+
+def test_uninstall_goes_where_install_went(site: Site) -> None:
+    """Without --python it is the recorded host that is cleaned up, whichever other would be found first."""
+    site.install(site.wheel("0.2.0"))
+
+    outcome = uninstall(site.home, site.environ, UninstallOptions(), Unattended())
+
+    assert outcome.plan.host is not None
+    assert outcome.plan.host.python == site.python
+    assert "canon-ops" not in site.versions
+
+
+def test_a_kill_after_the_last_write_left_nothing_to_do(site: Site) -> None:
+    """A note about a run that the record holds is not taken for an interrupted one."""
+    source = site.wheel("0.2.0")
+    site.install(source)
+    run = read_installation(site.home.path).runs[-1]
+    InterruptedNote(str(site.python), run.before or (), run.brought).write(site.home.path)
+
+    again = site.install(source)
+
+    assert again.changed is False
+    assert read_installation(site.home.path).runs == (run,)
+
+
+def test_a_package_that_cannot_be_taken_out_leaves_the_record(site: Site) -> None:
+    """When the installer fails, no file has changed, and the command can be given again."""
+    site.install(site.wheel("0.2.0"))
+    files = site.files
+    (site.user / "tools" / "uv").unlink()
+    script(site.user / "tools" / "uv", "#!/bin/sh\necho 'error: no' >&2\nexit 2\n")
+
+    with pytest.raises(InstallerFailed, match="error: no"):
+        site.uninstall()
+    kept = site.files
+    (site.user / "tools" / "uv").unlink()
+    (site.user / "tools" / "uv").symlink_to(UV)
+    site.uninstall()
+
+    assert kept == files
+    assert site.files == (CONFIG.encode(), ENV.encode())
+    assert "canon-ops" not in site.versions
 
 
 def test_a_wheel_that_is_gone_fails_before_any_file(site: Site) -> None:
