@@ -18,7 +18,7 @@ from canon_ops.files.transaction import FileChange, Transaction
 from canon_ops.hermes.audited import AuditedHost, Refused, audit
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.host_call import OUR_DISTRIBUTION, try_imports
+from canon_ops.hermes.host_call import try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
@@ -209,7 +209,7 @@ def _declared(home: HermesHome, names: PlatformNames) -> str:
     return (
         f"in the configuration of {home.managed_by}: add {names.plugin} to plugins.enabled, set "
         f"platforms.{names.name}.enabled to true, {names.allow_all_variable} or {names.allowlist_variable} in the "
-        f"environment, {OUR_DISTRIBUTION} among Hermes' Python packages; then rebuild"
+        "environment, and the package among the Python packages of Hermes; then rebuild"
     )
 
 
