@@ -19,8 +19,7 @@ from typing import TypeVar
 from canon_ops.durable.notices import Notice, notices_for
 from canon_ops.durable.place import check_file, companions, prepare, sync_names
 from canon_ops.durable.problems import Damaged, NoSharedMemory, explain, is_contention
-from canon_ops.durable.schema import Schema, check_current, migrate
-from canon_ops.durable.statements import Snapshot
+from canon_ops.durable.schema import Schema, check_current, migrate, one_view
 from canon_ops.runtime.clock import Clock, SystemClock
 
 __all__ = ["WRITER_BUSY_S", "Opened", "is_resting", "open_for_reading", "open_for_writing", "waiting_for_others"]
@@ -82,7 +81,14 @@ def open_for_writing(
         return Opened(connection, notices_for(path))
 
 
-def open_for_reading(path: Path, schema: Schema, *, busy_s: float, resting: bool) -> sqlite3.Connection:
+def open_for_reading(
+    path: Path,
+    schema: Schema,
+    *,
+    busy_s: float,
+    resting: bool,
+    factory: type[sqlite3.Connection] = sqlite3.Connection,
+) -> sqlite3.Connection:
     """Open ``path`` so that nothing is written: no file is made, none migrated, no log moved into the database.
 
     Args:
@@ -92,10 +98,11 @@ def open_for_reading(path: Path, schema: Schema, *, busy_s: float, resting: bool
         DurableError: among them NoDatabase and OlderSchema.
     """
     check_file(path)
-    connection = _connect(path, "mode=ro&immutable=1" if resting else "mode=ro", busy_s)
+    connection = _connect(path, "mode=ro&immutable=1" if resting else "mode=ro", busy_s, factory)
     with _closed_on_error(connection, path):
         connection.execute("PRAGMA query_only = ON")
-        check_current(Snapshot(connection), schema, path)
+        with one_view(connection) as snapshot:
+            check_current(snapshot, schema, path)
         return connection
 
 

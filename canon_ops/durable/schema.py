@@ -26,7 +26,7 @@ from canon_ops.durable.problems import (
 )
 from canon_ops.durable.statements import Snapshot, Transaction
 
-__all__ = ["Migration", "Schema", "migrate", "missing", "recorded"]
+__all__ = ["Migration", "Schema", "migrate", "missing", "one_view", "recorded"]
 
 Migration = Callable[[Transaction], None]
 
@@ -133,8 +133,9 @@ def migrate(connection: sqlite3.Connection, schema: Schema, path: Path, *, now_m
 
 
 def _one_step(connection: sqlite3.Connection, schema: Schema, path: Path, now_ms: Callable[[], int]) -> bool:
-    if not missing(recorded(Snapshot(connection), schema, path), schema, path):
-        return False
+    with one_view(connection) as snapshot:
+        if not missing(recorded(snapshot, schema, path), schema, path):
+            return False
     connection.execute("BEGIN IMMEDIATE")
     with _rolled_back_on_error(connection):
         transaction = Transaction(connection)
@@ -172,6 +173,17 @@ def _failed(error: sqlite3.Error | StatementRefused, number: int, migration: Mig
     if not isinstance(problem, StatementRefused):
         return problem
     return MigrationFailed(f"migration {number} ({migration.__name__}) of {path} failed: {error}", file=str(path))
+
+
+@contextlib.contextmanager
+def one_view(connection: sqlite3.Connection) -> Iterator[Snapshot]:
+    """Several questions, one answer: between two statements of their own another process may have migrated the file."""
+    connection.execute("BEGIN")
+    try:
+        yield Snapshot(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 @contextlib.contextmanager

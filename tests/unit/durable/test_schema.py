@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from canon_ops.durable import Row, Schema, Snapshot, Transaction, read_once, require_sqlite, write_once
-from canon_ops.durable.opening import open_for_writing
+from canon_ops.durable.opening import open_for_reading, open_for_writing
 from canon_ops.durable.problems import (
     DiskFull,
     ForeignFile,
@@ -230,6 +231,31 @@ def test_processes_that_migrate_at_once_agree(path: Path) -> None:
     assert failures == []
     assert read_once(path, letters.SCHEMA, look) == ["create_letters", "add_claims"]
     assert len(read_once(path, letters.SCHEMA, letters.posted)) == 8
+
+
+@pytest.mark.parametrize("statement", [1, 2])  # the third is under the write lock
+@pytest.mark.parametrize("opener", [open_for_writing, open_for_reading])
+def test_a_file_that_is_migrated_between_two_looks(path: Path, opener: Any, statement: int) -> None:
+    """Whatever another process does between two statements of the opening, the file is never taken for a stranger's."""
+    seen = 0
+
+    class Watched(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            nonlocal seen
+            if "schema_migrations" in sql or "sqlite_master" in sql:
+                seen += 1
+                if seen == statement:
+                    write_once(path, letters.SCHEMA, letters.post, "ada", 1, ["one"])
+            return super().execute(sql, *parameters)
+
+    if opener is open_for_writing:
+        opener(path, letters.SCHEMA, factory=Watched).connection.close()
+        assert read_once(path, letters.SCHEMA, look) == ["create_letters", "add_claims"]
+    else:
+        write_once(path, first_steps(0), lambda transaction: None)
+        with contextlib.suppress(OlderSchema):
+            opener(path, letters.SCHEMA, busy_s=1.0, resting=False, factory=Watched).close()
+    assert seen >= statement - 1
 
 
 @pytest.mark.parametrize(
