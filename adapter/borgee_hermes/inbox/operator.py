@@ -1,0 +1,106 @@
+"""What a person asks of the inbox and decides about it; the statements behind ``canon-ops inbox``.
+
+A decision is about a quarantined receipt only. Whoever calls :func:`discard` or :func:`requeue` has made sure that the
+receipt's session, if Hermes has one, was reset before.
+
+Source: Borgee 4.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from borgee_hermes.inbox.problems import RiskNotConfirmed
+from borgee_hermes.inbox.records import Outcome, Receipt, Status
+from borgee_hermes.inbox.store import MOVE_WATERMARK, receipt_of, terminal_watermark
+from canon_ops.durable import Snapshot, Transaction
+
+__all__ = ["Blocked", "Stats", "discard", "listed", "requeue", "stats"]
+
+LISTED = """
+    SELECT * FROM receipts WHERE status IN (SELECT value FROM json_each(:statuses))
+        AND (:session IS NULL OR session_key = :session)
+    ORDER BY ingest_seq DESC LIMIT :limit"""
+BY_STATUS = "SELECT status, count(*) AS receipts FROM receipts GROUP BY status"
+# Sessions in which somebody waits behind a receipt that only a person can settle.
+BLOCKED = """
+    SELECT stuck.session_key AS session_key, min(stuck.ingest_seq) AS by_seq,
+        (SELECT count(*) FROM receipts waiting
+         WHERE waiting.session_key = stuck.session_key AND waiting.status = 'pending'
+            AND waiting.ingest_seq > min(stuck.ingest_seq)) AS waiting
+    FROM receipts stuck WHERE stuck.status IN ('quarantined', 'in_doubt')
+    GROUP BY stuck.session_key ORDER BY by_seq"""
+OLDEST_PENDING = "SELECT min(created_at) FROM receipts WHERE status = 'pending'"
+OUTBOUND = "SELECT count(*) FROM outbound_messages"
+DISCARD = """
+    UPDATE receipts SET status = 'failed', outcome = :outcome, updated_at = :now_s
+    WHERE ingest_seq = :seq AND status = 'quarantined'"""
+REQUEUE = """
+    UPDATE receipts SET status = 'pending', claim_token = NULL, outcome = :outcome, error = NULL, updated_at = :now_s
+    WHERE ingest_seq = :seq AND status = 'quarantined'"""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A session whose ordinary turns wait for a decision about receipt ``by_seq``."""
+
+    session_key: str
+    by_seq: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The inbox at a glance; ``oldest_pending_s`` is when it was stored, in seconds since the epoch."""
+
+    by_status: dict[Status, int]
+    blocked: tuple[Blocked, ...]
+    watermark: int
+    oldest_pending_s: float | None
+    outbound: int
+
+
+def listed(
+    snapshot: Snapshot, statuses: Collection[Status], *, session_key: str | None = None, limit: int = 50
+) -> list[Receipt]:
+    """The newest receipts in these states, newest first."""
+    words = "[" + ",".join(f'"{status.value}"' for status in sorted(statuses)) + "]"
+    values = {"statuses": words, "session": session_key, "limit": limit}
+    return [receipt_of(row) for row in snapshot.all(LISTED, values)]
+
+
+def stats(snapshot: Snapshot) -> Stats:
+    """Counts, blocked sessions, watermark."""
+    counts = {Status(row["status"]): row["receipts"] for row in snapshot.all(BY_STATUS)}
+    return Stats(
+        by_status={status: counts.get(status, 0) for status in Status},
+        blocked=tuple(Blocked(row["session_key"], row["by_seq"], row["waiting"]) for row in snapshot.all(BLOCKED)),
+        watermark=terminal_watermark(snapshot),
+        oldest_pending_s=snapshot.value(OLDEST_PENDING),
+        outbound=snapshot.value(OUTBOUND),
+    )
+
+
+def discard(transaction: Transaction, seq: int, *, now_s: float) -> bool:
+    """Give a quarantined receipt up; its message is never run."""
+    values = {"seq": seq, "outcome": Outcome.OPERATOR_DISCARDED, "now_s": now_s}
+    return _decided(transaction, transaction.run(DISCARD, values))
+
+
+def requeue(transaction: Transaction, seq: int, *, risk_confirmed: bool, now_s: float) -> bool:
+    """Let a quarantined receipt wait for a turn again.
+
+    Raises:
+        RiskNotConfirmed: nobody said that its effects may come twice.
+    """
+    if not risk_confirmed:
+        raise RiskNotConfirmed(seq)
+    values = {"seq": seq, "outcome": Outcome.OPERATOR_REQUEUED, "now_s": now_s}
+    return _decided(transaction, transaction.run(REQUEUE, values))
+
+
+def _decided(transaction: Transaction, changed: int) -> bool:
+    if changed:
+        transaction.run(MOVE_WATERMARK)
+    return changed == 1
