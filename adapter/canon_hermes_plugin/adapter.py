@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
+from canon_hermes_plugin.host_queue import HostQueue
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.ports import Arrival, Reply
 from canon_hermes_plugin.runtime import CanonRuntime, make_runtime
@@ -106,7 +107,8 @@ def build_adapter_class(
             await self._canon.turn_started(_arrival(event), _session_key(self, host, event.source))
 
         async def on_processing_complete(self, event: Any, outcome: Any) -> None:
-            await self._canon.turn_completed(_session_key(self, host, event.source), outcome.value)
+            key = _session_key(self, host, event.source)
+            await self._canon.turn_completed(key, outcome.value, str(event.source.chat_id))
 
         def get_pending_message(self, session_key: str) -> Any:
             """The host takes a queued message here when a run has ended, right before it answers it in the same run."""
@@ -124,9 +126,14 @@ class _Port:
     def __init__(self, adapter: Any, host: Host) -> None:
         self._adapter = adapter
         self._host = host
+        self._queue = HostQueue(adapter, lambda event: _arrival(event).message_id)
 
     async def hand_over(self, request: Request) -> None:
+        self._queue.handed(request.message_id, request.text)
         await self._adapter.handle_message(self._event(request))
+
+    def amend_waiting(self, message_id: str, text: str | None) -> bool:
+        return self._queue.amend(message_id, text)
 
     def set_fatal(self, code: str, sentence: str, *, retryable: bool) -> None:
         self._adapter._set_fatal_error(code, sentence, retryable=retryable)
@@ -159,10 +166,7 @@ class _Port:
         return self._host.neutralize_inline(name)
 
     def queue_depth(self, session_key: str) -> int:
-        runner = getattr(self._adapter, "gateway_runner", None)
-        overflow = getattr(runner, "_queued_events", None) or {}
-        waiting = 1 if session_key in self._adapter._pending_messages else 0
-        return waiting + len(overflow.get(session_key, ()))
+        return self._queue.depth(session_key)
 
     def _event(self, request: Request) -> Any:
         """The host's event: keywords only, because its fields change places between versions."""

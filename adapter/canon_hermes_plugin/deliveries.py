@@ -81,6 +81,11 @@ class Deliveries:
         self._rng = rng
         self._book = Book()
 
+    @property
+    def depth(self) -> int:
+        """How many messages are not on Canon yet."""
+        return len(self._book.unsettled)
+
     async def deliver(self, final: Final) -> None:
         """Send the final message of a turn and report what became of it; runs in the lane of its conversation."""
         turn_id = final.turn_id

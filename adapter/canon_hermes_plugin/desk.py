@@ -31,6 +31,7 @@ from canon_hermes_plugin.turn.events import (
     Kind,
     Opening,
     Outcome,
+    QueueChanged,
     Staged,
     TurnEvent,
 )
@@ -49,6 +50,7 @@ from canon_hermes_plugin.turn.routing import (
     route_edit,
     route_send,
 )
+from canon_hermes_plugin.turnstile import Turnstile
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire import ids
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
@@ -87,6 +89,7 @@ class TurnDesk:
         self._draft_text = draft_text
         self._turns = Turns()
         self._waiting: dict[TurnId, list[asyncio.Future[Answer]]] = {}
+        self._loose = Turnstile()
         self._is_open = True
 
     @property
@@ -151,6 +154,10 @@ class TurnDesk:
         if isinstance(found, Found):
             self.apply(found.turn_id, event)
 
+    def queue_changed(self, turn_id: TurnId) -> None:
+        """Another number of messages waits behind a turn than Canon was last told."""
+        self.apply(turn_id, QueueChanged())
+
     def interrupted(self, conversation_id: str) -> None:
         """A person stops whatever runs in the conversation."""
         for turn in self._turns.open_in(ConversationId(conversation_id)):
@@ -164,10 +171,16 @@ class TurnDesk:
 
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
         """Answer a ``send``. Source: R7.1-R7.5; the table in turn/routing.py."""
-        conversation = ConversationId(conversation_id)
-        marks = Marks.read(metadata)
-        route = route_send(self._turns, conversation, _caller(), marks, connected=self._is_open)
-        return await self._follow(route, conversation, text, reply_to=reply_to, metadata=metadata)
+        conversation, caller, marks = ConversationId(conversation_id), _caller(), Marks.read(metadata)
+
+        def route() -> Route:
+            return route_send(self._turns, conversation, caller, marks, connected=self._is_open)
+
+        first = route()
+        if not _delivers_loosely(first):
+            return await self._follow(first, conversation, text, reply_to=reply_to, metadata=metadata)
+        async with self._loose.through(conversation):  # whose turn it is depends on what became of the one before
+            return await self._follow(route(), conversation, text, reply_to=reply_to, metadata=metadata)
 
     async def edit(self, conversation_id: str, message_id: str, text: str, *, finalize: bool, metadata: Any) -> Reply:
         """Answer an ``edit_message``; it succeeds under the id that it edits. Source: R7.6."""
@@ -322,6 +335,11 @@ class TurnDesk:
 def _caller() -> Caller:
     mark = current_mark()
     return Caller(TurnId(mark.turn_id) if mark else None)
+
+
+def _delivers_loosely(route: Route) -> bool:
+    """Whether a finished text outside of any run is delivered: of those a conversation has one at a time (R7.15)."""
+    return isinstance(route, Replay) or (isinstance(route, Open) and route.kind is Kind.LOOSE and route.finalized)
 
 
 def _reply(attempt: Attempt) -> Reply:

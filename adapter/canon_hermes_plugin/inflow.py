@@ -19,8 +19,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from canon_hermes_plugin import corrections as corrections_
 from canon_hermes_plugin import cursor as cursors
 from canon_hermes_plugin import inbound, rooms
+from canon_hermes_plugin.corrections import Correction, Corrections
 from canon_hermes_plugin.cursor import Cursor, Ticket
 from canon_hermes_plugin.inbound import Inbound, Request, Suppress, Wake
 from canon_hermes_plugin.inert import Neutraliser
@@ -32,6 +34,8 @@ from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.events import (
     AgentContext,
     ConversationUpdated,
+    MessageDeleted,
+    MessageEdited,
     ReplayExpired,
     SignalWaiting,
     StreamEvent,
@@ -58,6 +62,7 @@ class Inflow:
         conversations: the rooms, as Canon listed them at connect.
         fetch_rooms: asks Canon for the rooms again.
         hand_over: gives a message to the host.
+        amend: corrects a message that the host has and has not begun with.
         control: takes a signal of a conversation.
         replay: asks for everything after the cursor once more.
     """
@@ -71,6 +76,7 @@ class Inflow:
         neutralise: Neutraliser,
         fetch_rooms: Callable[[], Awaitable[tuple[Conversation, ...]]],
         hand_over: Callable[[Request], Awaitable[None]],
+        amend: Callable[[str, str | None], bool],
         control: Callable[[str], Awaitable[None]],
         replay: Callable[[], None],
     ) -> None:
@@ -79,9 +85,11 @@ class Inflow:
         self._neutralise = neutralise
         self._fetch_rooms = fetch_rooms
         self._hand_over = hand_over
+        self._amend = amend
         self._control = control
         self._replay = replay
         self._state = Inbound(rooms=rooms.listed(Rooms(), conversations))
+        self._corrections = Corrections()
         self._cursor = Cursor()
         self._was_open = False
         self._failures: OrderedDict[str, int] = OrderedDict()
@@ -97,6 +105,11 @@ class Inflow:
     def cursor(self) -> str | None:
         """The last event that is done together with everything before it."""
         return self._cursor.position
+
+    @property
+    def in_work(self) -> int:
+        """How many events have come and are not done."""
+        return len(self._cursor.running)
 
     def resume_from(self) -> str | None:
         """The cursor, for a connection that is about to be opened."""
@@ -158,8 +171,36 @@ class Inflow:
             case ConversationUpdated(conversation_id=conversation_id, changes=changes):
                 known = rooms.changed(self._state.rooms, conversation_id, changes)
                 self._state = replace(self._state, rooms=known)
+            case MessageEdited(message_id=message_id, text=text):
+                self._correct(message_id, Correction(text))
+            case MessageDeleted(message_id=message_id):
+                self._correct(message_id, Correction(None))
             case SignalWaiting(conversation_id=conversation_id):
                 self._lanes.add(("control", conversation_id), partial(self._control, conversation_id))
+
+    def _correct(self, message_id: str, correction: Correction) -> None:
+        """A message that waits is corrected wherever it is now; one that runs, or ran, is not. Source: D59."""
+        if message_id in self._state.seen.running:
+            self._corrections = corrections_.noted(self._corrections, message_id, correction)
+        elif self._amend(message_id, correction.text):
+            logger.info("Canon: message %s was corrected before its turn", message_id)
+
+    def _corrected(self, wake: Wake) -> Wake | None:
+        """The message as its author left it; None when it was taken back."""
+        message_id = wake.created.message.id
+        self._corrections, correction = corrections_.taken(self._corrections, message_id)
+        if correction is None:
+            return wake
+        if correction.text is None:
+            logger.info("Canon: message %s was taken back before its turn", message_id)
+            return None
+        return replace(wake, text=correction.text)
+
+    def _correct_late(self, message_id: str | None) -> None:
+        """What was corrected during the hand-over itself waits in the host by now."""
+        self._corrections, correction = corrections_.taken(self._corrections, message_id)
+        if correction is not None and message_id is not None:
+            self._amend(message_id, correction.text)
 
     async def _message(self, payload: Any, ticket: Ticket) -> None:
         admission = inbound.admit(
@@ -183,10 +224,13 @@ class Inflow:
         try:
             if not wake.is_room_known:
                 await self._look_up(wake.conversation_id)
-            self._state, request = inbound.request(
-                self._state, wake, identity=self.identity, neutralise=self._neutralise
-            )
-            await self._hand_over(request)
+            corrected = self._corrected(wake)
+            if corrected is not None:
+                self._state, request = inbound.request(
+                    self._state, corrected, identity=self.identity, neutralise=self._neutralise
+                )
+                await self._hand_over(request)
+                self._correct_late(message_id)
         except Exception:
             # The outermost edge of a hand-over. The message must come again, unless it is the message that is bad.
             logger.exception("Canon: message %s could not be handed to Hermes", message_id)

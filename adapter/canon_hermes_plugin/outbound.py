@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final, Protocol
 
+from canon_hermes_plugin.complaints import Complaints
 from canon_hermes_plugin.lanes import Lanes
 from canon_hermes_plugin.turn import effects as effect_types
 from canon_hermes_plugin.turn.effects import (
@@ -90,11 +91,17 @@ class Outbound:
         self._queue_depth = queue_depth
         self._lanes = Lanes(lambda error: logger.error("Canon: carrying an effect out failed", exc_info=error))
         self._timers: dict[asyncio.Task[None], TurnId] = {}
+        self._told_depths: dict[TurnId, int] = {}
+        self._complaints = Complaints(logger, clock)
 
     def carry(self, effects: Iterable[Effect]) -> None:
         """Take effects over, in order."""
         for effect in effects:
             self._take(effect)
+
+    def told_depth(self, turn_id: TurnId) -> int | None:
+        """How many waiting messages Canon was last told of behind a turn; None before its first state."""
+        return self._told_depths.get(turn_id)
 
     async def drain(self) -> None:
         """Return once everything taken over has been said and no turn waits for its time."""
@@ -117,6 +124,7 @@ class Outbound:
                 self._steer_typing(effect)
                 is_beat = effect.state.is_open and not effect.active_message_ids
                 if not (is_beat and self._lanes.backlog(effect.conversation_id) >= BEATS_WAITING):
+                    self._told_depths[effect.turn_id] = self._queue_depth(effect.turn_id)
                     self._lanes.add(effect.conversation_id, partial(self._publish, effect))
             case WritePreview():
                 self._lanes.add(effect.conversation_id, partial(self._write, effect))
@@ -132,6 +140,7 @@ class Outbound:
             case Warn():
                 logger.warning("Canon turn %s: %s (%s)", effect.turn_id, effect.sentence, effect.code)
             case TurnClosed():
+                self._told_depths.pop(effect.turn_id, None)
                 for timer in [timer for timer, turn_id in self._timers.items() if turn_id == effect.turn_id]:
                     timer.cancel()
                 self._closed(effect)
@@ -153,35 +162,38 @@ class Outbound:
             active_message_ids=effect.active_message_ids,
             opened_at_ms=effect.opened_ms,
         )
-        await self._attempt(
-            self._surfaces.publish_turn(state), STATE_LIMIT_S, f"state {effect.state} of {effect.turn_id}"
-        )
+        await self._attempt(self._surfaces.publish_turn(state), STATE_LIMIT_S, "a state", effect)
 
     async def _write(self, effect: WritePreview) -> None:
         write = StreamingWrite(effect.conversation_id, text=effect.text, turn_id=effect.turn_id, blocks=effect.blocks)
         delivered = False
         try:
-            delivered = await self._attempt(
-                self._surfaces.write_streaming(write), WRITE_LIMIT_S, f"preview of {effect.turn_id}"
-            )
+            delivered = await self._attempt(self._surfaces.write_streaming(write), WRITE_LIMIT_S, "a preview", effect)
         finally:
             self._report(effect.turn_id, PreviewEnded(delivered))
 
     async def _retire(self, effect: RetireNode) -> None:
         blank = StreamingWrite.blank(effect.conversation_id, effect.turn_id)
-        await self._attempt(self._surfaces.write_streaming(blank), WRITE_LIMIT_S, f"node of {effect.turn_id}")
+        await self._attempt(self._surfaces.write_streaming(blank), WRITE_LIMIT_S, "the emptying of a node", effect)
 
     async def _clear(self, effect: ClearNode) -> None:
         cleared = self._surfaces.clear_streaming(effect.conversation_id)
-        await self._attempt(cleared, STATE_LIMIT_S, f"end of the node of {effect.turn_id}")
+        await self._attempt(cleared, STATE_LIMIT_S, "the end of a node", effect)
 
-    async def _attempt(self, call: Awaitable[None], limit_s: float, what: str) -> bool:
+    async def _attempt(
+        self,
+        call: Awaitable[None],
+        limit_s: float,
+        what: str,
+        effect: PublishState | WritePreview | RetireNode | ClearNode,
+    ) -> bool:
         """Make a write that may fail; says whether it went through."""
         try:
             async with asyncio.timeout(limit_s):
                 await call
         except (CanonOpsError, TimeoutError) as error:
-            logger.warning("Canon did not take the %s: %s", what, error or f"no answer in {limit_s:g} s")
+            reason = str(error) or f"no answer in {limit_s:g} s"
+            self._complaints.say(what, f"Canon did not take {what} (of turn {effect.turn_id}): {reason}")
             return False
         return True
 

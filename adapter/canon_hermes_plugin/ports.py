@@ -55,6 +55,10 @@ class HostPort(Protocol):
         """Give a message to the host; returns once its work is spawned or queued, not once it is answered."""
         ...
 
+    def amend_waiting(self, message_id: str, text: str | None) -> bool:
+        """Change the text of a message that waits for its turn, None takes it away; False when it does not wait."""
+        ...
+
     def set_fatal(self, code: str, sentence: str, *, retryable: bool) -> None:
         """Record why the platform is down; ``retryable`` decides between another attempt and giving up."""
         ...
@@ -64,11 +68,11 @@ class HostPort(Protocol):
         ...
 
     def mark_connected(self) -> None:
-        """The platform is up."""
+        """The platform is up: what people say reaches us."""
         ...
 
     def mark_disconnected(self) -> None:
-        """The platform is down on purpose."""
+        """The platform is down, on purpose or because the stream is."""
         ...
 
     def pause_typing(self, conversation_id: str) -> None:

@@ -5,7 +5,8 @@ It knows no host class; what it needs of the host is :class:`~canon_hermes_plugi
 * the connection (:mod:`~canon_hermes_plugin.connecting`) and the stream (:mod:`~canon_hermes_plugin.supervisor`);
 * what comes in (:mod:`~canon_hermes_plugin.inflow`) and the turns (:mod:`~canon_hermes_plugin.desk`);
 * what goes out (:mod:`~canon_hermes_plugin.outbound`, :mod:`~canon_hermes_plugin.deliveries`);
-* two slow loops: the heartbeat, and the poll for signals that the stream did not bring.
+* three loops: the heartbeat, the poll for signals that the stream did not bring, and a look around once a second
+  (:mod:`~canon_hermes_plugin.pulse`, and the number of messages that wait).
 
 An object connects once: the host makes a fresh adapter for another attempt.
 
@@ -20,9 +21,11 @@ import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from canon_hermes_plugin import binding, probe
+from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session
 from canon_hermes_plugin.controls import control_requests
@@ -30,17 +33,21 @@ from canon_hermes_plugin.credential import find_credential
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
+from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
+from canon_hermes_plugin.pulse import Pulse
 from canon_hermes_plugin.supervisor import StreamSupervisor
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.turn.events import Kind, TurnEvent
+from canon_ops import __version__
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.client.stream import open_stream
 from canon_ops.errors import CanonOpsError
+from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, read_options, user_access
 from canon_ops.settings.surroundings import Surroundings
@@ -54,6 +61,8 @@ logger = logging.getLogger(__name__)
 
 STATUS_EVERY_S: Final = 30.0  # Canon adapter R2.8
 SIGNALS_EVERY_S: Final = 15.0
+SIGNALS_AT_ONCE: Final = 4  # ours: a poll shares the connections with everything else
+LOOK_EVERY_S: Final = 1.0  # ours
 LISTENING_S: Final = 5.0  # ours: the host allows a connect 30 s and more
 FAREWELL_S: Final = 3.0  # the host gives an adapter a few seconds to disconnect; answers that are on their way use them
 
@@ -72,6 +81,8 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
         access=user_access(settings),
         find=partial(find_credential, offload, partial(probe.surroundings_of, config)),
         offload=offload,
+        home=host_door.home_folder(),
+        host_version=host_door.read_host_facts().version or "unknown",
     )
 
 
@@ -81,6 +92,7 @@ class CanonRuntime:
     Args:
         find: resolves the settings to a credential, off the loop.
         offload: the adapter's own threads; closed with it.
+        home: the Hermes home, for the health file; None writes none.
     """
 
     def __init__(
@@ -91,6 +103,8 @@ class CanonRuntime:
         access: UserAccess,
         find: Callable[[], Awaitable[Credential]],
         offload: Offload,
+        home: Path | None = None,
+        host_version: str = "unknown",
         clock: Clock | None = None,
         rng: random.Random | None = None,
         active: ActiveSet = ACTIVE,
@@ -100,11 +114,19 @@ class CanonRuntime:
         self._access = access
         self._find = find
         self._offload = offload
+        self._host_version = host_version
         self._clock = clock or SystemClock()
         self._rng = rng or random.Random()  # noqa: S311  # jitter, no secret
         self._active = active
         self._session: Session | None = None
         self._inflow: Inflow | None = None
+        self._pulse = Pulse(
+            port,
+            self._report_health,
+            file=health_file(home, host_door.PLATFORM_NAME) if home is not None else None,
+            offload=offload,
+            clock=self._clock,
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._farewell: asyncio.Task[None] | None = None
@@ -163,6 +185,8 @@ class CanonRuntime:
                 self._outbound = None
                 await outbound.stop()
         self._desk.abandon()
+        if self._session is not None:
+            await self._pulse.close()
         session, self._session = self._session, None
         if session is not None:
             await session.api.aclose()
@@ -189,6 +213,7 @@ class CanonRuntime:
             self._resume_from,
             clock=self._clock,
             rng=self._rng,
+            watcher=self._pulse,
         )
         self._inflow = Inflow(
             identity=session.agent,
@@ -197,16 +222,17 @@ class CanonRuntime:
             neutralise=self._port.inert_name,
             fetch_rooms=session.api.conversations,
             hand_over=self._port.hand_over,
+            amend=self._port.amend_waiting,
             control=self._consume_signal,
             replay=supervisor.replay,
         )
-        self._port.mark_connected()
         self._active.join(self)
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
         logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)
         self._own(self._listen(supervisor))
         self._own(self._every(STATUS_EVERY_S, self._publish_status))
         self._own(self._every(SIGNALS_EVERY_S, self._poll_signals))
+        self._own(self._every(LOOK_EVERY_S, self._look))
         return supervisor
 
     def _refuse(self, refusal: Refusal) -> None:
@@ -214,7 +240,9 @@ class CanonRuntime:
         self._port.set_fatal(refusal.code, refusal.sentence, retryable=refusal.retryable)
 
     async def _listen(self, supervisor: StreamSupervisor) -> None:
-        self._refuse(await supervisor.run())
+        refusal = await supervisor.run()
+        self._pulse.refused(refusal.sentence)
+        self._refuse(refusal)
         # The host answers by disconnecting us, which ends this very task; so telling it is nobody's but its own task.
         self._farewell = asyncio.get_running_loop().create_task(self._port.tell_fatal())
 
@@ -243,6 +271,7 @@ class CanonRuntime:
     # --- coming in ------------------------------------------------------------------------------------------------
 
     async def _take_frame(self, frame: Any) -> None:
+        self._pulse.heard()
         if self._inflow is not None:
             await self._inflow.take(frame)
 
@@ -267,8 +296,26 @@ class CanonRuntime:
 
     async def _poll_signals(self) -> None:
         """Ask for signals that the stream may have missed, where something runs that a signal could mean (D26)."""
-        for conversation_id in {turn.conversation_id for turn in self._desk.turns.live.values() if turn.is_open}:
-            await self._consume_signal(conversation_id)
+        at_once = asyncio.Semaphore(SIGNALS_AT_ONCE)
+
+        async def poll(conversation_id: str) -> None:
+            async with at_once:
+                await self._consume_signal(conversation_id)
+
+        rooms = {turn.conversation_id for turn in self._desk.turns.live.values() if turn.is_open}
+        polled = await asyncio.gather(*map(poll, rooms), return_exceptions=True)
+        for error in polled:  # one room's trouble hides no signal of another's
+            if isinstance(error, BaseException):
+                raise error
+
+    async def _look(self) -> None:
+        """What changes without anybody telling us: the stream's age, and the host's queue (D39, D62)."""
+        outbound, inflow = self._outbound, self._inflow
+        if inflow is not None:
+            await self._pulse.look(inflow.cursor, inflow.in_work)
+        for turn in [turn for turn in self._desk.turns.live.values() if turn.is_open and turn.is_lifecycle]:
+            if outbound is not None and outbound.told_depth(turn.id) != self._queue_depth(turn.id):
+                self._desk.queue_changed(turn.id)
 
     async def _consume_signal(self, conversation_id: str) -> None:
         session = self._session
@@ -297,9 +344,12 @@ class CanonRuntime:
         if self._session is not None:
             self._desk.start(arrival, session_key)
 
-    async def turn_completed(self, session_key: str, outcome: str) -> None:
-        """The host's run has ended with ``success``, ``failure`` or ``cancelled``."""
-        await self._desk.complete(session_key, outcome)
+    async def turn_completed(self, session_key: str, outcome: str, conversation_id: str) -> None:
+        """The host's run has ended with ``success``, ``failure`` or ``cancelled``; afterwards no dots rest (R6.5)."""
+        try:
+            await self._desk.complete(session_key, outcome)
+        finally:
+            self._port.resume_typing(conversation_id)
 
     def follow_up_announced(self, session_key: str, arrival: Arrival) -> None:
         """The host has taken the next message of a running session from its queue."""
@@ -377,6 +427,31 @@ class CanonRuntime:
         inflow = self._inflow
         kind = inflow.rooms.kind(conversation_id) if inflow is not None else ConversationKind.UNKNOWN
         return resolve_verbosity(self._options.turn_verbosity, kind) is TurnVerbosity.QUIET
+
+    def _report_health(self, health: Health) -> PlatformHealth:
+        """What the health file says now. Source: decisions X9."""
+        session, now_ms = self._session, self._clock.now_ms()
+        credential = session.credential if session is not None else None
+        agent_id = self._inflow.identity.agent_id if self._inflow is not None else None
+        return PlatformHealth(
+            platform=host_door.PLATFORM_NAME,
+            version=__version__,
+            host_version=self._host_version,
+            pid=os.getpid(),
+            written_at_ms=now_ms,
+            environment_id=credential.connection.environment_id if credential is not None else "",
+            agent_id=agent_id,
+            stream=health.stream,
+            stream_since_ms=health.since_ms,
+            reconnects=health.reconnects,
+            last_trouble=health.last_trouble,
+            last_event_at_ms=health.last_event_ms,
+            cursor=health.cursor,
+            cursor_age_s=health.cursor_age_s(now_ms=now_ms),
+            in_work=health.in_work,
+            turns_open=sum(turn.is_open for turn in self._desk.turns.live.values()),
+            outbox_depth=self._deliveries.depth,
+        )
 
     def _queue_depth(self, turn_id: TurnId) -> int:
         turn = self._desk.turns.live.get(turn_id)

@@ -27,7 +27,7 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.wire.retry import reconnect_delays
 from canon_ops.wire.sse import Frame
 
-__all__ = ["FrameStream", "OpenStream", "StreamSupervisor"]
+__all__ = ["FrameStream", "OpenStream", "StreamSupervisor", "Watcher"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +52,13 @@ class OpenStream(Protocol):
     def __call__(self, *, last_event_id: str | None) -> AbstractAsyncContextManager[FrameStream]: ...
 
 
+class Watcher(Protocol):
+    """Who wants to know how the stream stands. Both calls only take note."""
+
+    def opened(self) -> None: ...
+    def lost(self, trouble: str) -> None: ...
+
+
 class StreamSupervisor:
     """The owner of the stream's task.
 
@@ -59,6 +66,7 @@ class StreamSupervisor:
         open_stream: one connection.
         take: handles a frame; it may wait, which slows the reading down. What it raises breaks the connection.
         cursor: the last event id that was handled together with everything before it.
+        watcher: told when a connection stands and when there is none.
         rng: cuts the pauses.
     """
 
@@ -70,12 +78,14 @@ class StreamSupervisor:
         *,
         clock: Clock,
         rng: random.Random,
+        watcher: Watcher,
     ) -> None:
         self._open_stream = open_stream
         self._take = take
         self._cursor = cursor
         self._clock = clock
         self._rng = rng
+        self._watcher = watcher
         self._replay = asyncio.Event()
         self._opened = asyncio.Event()
 
@@ -121,14 +131,15 @@ class StreamSupervisor:
         async with self._open_stream(last_event_id=self._cursor()) as stream:
             async for frame in stream:
                 self._opened.set()
+                self._watcher.opened()
                 life.saw_event = life.saw_event or frame.id is not None
                 life.wanted_pause_s = stream.retry_s
                 await self._take(frame)
 
     async def _pause(self, delay_s: float, ended: CanonOpsError | None) -> None:
-        logger.warning(
-            "Canon stream: %s; connecting again in %.1f s", ended.what if ended else "the connection ended", delay_s
-        )
+        trouble = ended.what if ended else "the connection ended"
+        self._watcher.lost(trouble)
+        logger.warning("Canon stream: %s; connecting again in %.1f s", trouble, delay_s)
         await self._clock.sleep(delay_s)
 
 

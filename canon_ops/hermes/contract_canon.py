@@ -127,8 +127,20 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "leads to the configured glyph and the queue",
         without="our class declares it, and the host then sets it",
     ),
-    Need(f"{_BASE}._pending_messages", Use.ATTRIBUTE, "how many messages wait"),
-    Need("gateway.run:GatewayRunner._queued_events", Use.ATTRIBUTE, "how many messages wait"),
+    Need(f"{_BASE}._pending_messages", Use.ATTRIBUTE, "how many messages wait, and correcting one of them"),
+    Need(
+        f"{_BASE}._text_debounce",
+        Use.ATTRIBUTE,
+        "the same, while a burst is collected",
+        without="a burst is corrected once it stands in the queue",
+    ),
+    Need("gateway.run:GatewayRunner._queued_events", Use.ATTRIBUTE, "the same, behind the first of them"),
+    Need(
+        "gateway.run:GatewayRunner._startup_restore_queue",
+        Use.ATTRIBUTE,
+        "the same, while the gateway starts",
+        without="what came during the start is answered as it was",
+    ),
     Need("gateway.run:GatewayRunner.config", Use.ATTRIBUTE, "the configured glyph"),
     # what some audited version lacks: rows of host.py with a stand-in of ours
     Need(

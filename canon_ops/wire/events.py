@@ -20,6 +20,8 @@ from canon_ops.wire.sse import Frame
 __all__ = [
     "AgentContext",
     "ConversationUpdated",
+    "MessageDeleted",
+    "MessageEdited",
     "ReplayExpired",
     "SignalWaiting",
     "StreamEvent",
@@ -41,6 +43,23 @@ class ConversationUpdated:
 
     conversation_id: str
     changes: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEdited:
+    """Somebody changed the text of a message; ``text`` is the whole new one and never blank."""
+
+    conversation_id: str | None
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDeleted:
+    """Somebody took a message away."""
+
+    conversation_id: str | None
+    message_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +85,14 @@ class StreamTrouble:
 
 
 StreamEvent: TypeAlias = (
-    MessageCreated | AgentContext | ConversationUpdated | SignalWaiting | ReplayExpired | StreamTrouble
+    MessageCreated
+    | MessageEdited
+    | MessageDeleted
+    | AgentContext
+    | ConversationUpdated
+    | SignalWaiting
+    | ReplayExpired
+    | StreamTrouble
 )
 
 
@@ -82,6 +108,11 @@ def parse_event(frame: Frame) -> StreamEvent | None:
             return None
         case "message.created":
             return MessageCreated.parse(payload)
+        case "message.updated":
+            return _edit(payload)
+        case "message.deleted":
+            message_id = string_first(payload, "messageId")
+            return MessageDeleted(string_first(payload, "conversationId"), message_id) if message_id else None
         case "agent.context":
             return AgentContext(AgentIdentity.parse(payload))
         case "conversation.updated":
@@ -95,3 +126,12 @@ def parse_event(frame: Frame) -> StreamEvent | None:
             return SignalWaiting(conversation_id) if conversation_id is not None and is_signal else None
         case _:
             return None
+
+
+def _edit(payload: JsonObject) -> MessageEdited | None:
+    """An update that says nothing about the text, such as a disposition, is no edit."""
+    message = as_object(payload.get("message"))
+    message_id, text = string_first(message, "id"), text_of(message, "text")
+    if message_id is None or text is None or not text.strip():
+        return None
+    return MessageEdited(string_first(payload, "conversationId"), message_id, text)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from canon_hermes_plugin import probe
@@ -70,7 +71,12 @@ def platform_config(box: CanonSandbox | None = None, **extra: Any) -> Any:
 
 
 def build(
-    config: Any, *, active: ActiveSet, clock: Clock | None = None, environ: Mapping[str, str] | None = None
+    config: Any,
+    *,
+    active: ActiveSet,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
 ) -> Any:
     """An adapter that is not connected."""
 
@@ -83,6 +89,7 @@ def build(
             access=user_access(settings),
             find=partial(find_credential, offload, partial(probe.surroundings_of, config, dict(environ or {}))),
             offload=offload,
+            home=home,
             clock=clock,
             rng=random.Random(11),
             active=active,
@@ -93,11 +100,18 @@ def build(
 
 @asynccontextmanager
 async def hosted(
-    box: CanonSandbox, agent: Agent | None = None, *, connect: bool = True, clock: Clock | None = None, **extra: Any
+    box: CanonSandbox,
+    agent: Agent | None = None,
+    *,
+    connect: bool = True,
+    clock: Clock | None = None,
+    active: ActiveSet | None = None,
+    home: Path | None = None,
+    **extra: Any,
 ) -> AsyncIterator[Hosted]:
     """A connected adapter whose messages go to ``agent``; disconnected at the end."""
-    active = ActiveSet()
-    adapter = build(platform_config(box, **extra), active=active, clock=clock)
+    active = active or ActiveSet()
+    adapter = build(platform_config(box, **extra), active=active, clock=clock, home=home)
     stage = Hosted(adapter, active)
 
     async def handler(event: Any) -> str | None:

@@ -24,6 +24,7 @@ __all__ = [
     "Opening",
     "Outcome",
     "PreviewEnded",
+    "QueueChanged",
     "Silenced",
     "Staged",
     "SteeringAccepted",
@@ -148,6 +149,11 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """Another number of messages waits behind the turn than was last told."""
+
+
+@dataclass(frozen=True, slots=True)
 class InputAsked:
     """A question or an approval waits for a human."""
 
@@ -217,6 +223,7 @@ TurnEvent: TypeAlias = (
     | SubagentStopped
     | PreviewEnded
     | Due
+    | QueueChanged
     | InputAsked
     | InputClosed
     | InterruptAsked

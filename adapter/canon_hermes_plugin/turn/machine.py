@@ -25,6 +25,7 @@ ToolStarted           seal, drop candidate, show  -                -            
 ToolFinished,         record, show                -                -                   -              -
 SubagentStopped
 InputAsked/Closed     publish state               -                -                   -              -
+QueueChanged          publish the state again     -                -                   -              -
 InterruptAsked        remember                    -                -                   -              -
 Silenced              drop what waits             -                -                   -              -
 SteeringAccepted      lift silence                -                -                   -              -
@@ -87,6 +88,7 @@ from canon_hermes_plugin.turn.events import (
     Opening,
     Outcome,
     PreviewEnded,
+    QueueChanged,
     Silenced,
     Staged,
     SteeringAccepted,
@@ -183,6 +185,8 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             return Step(turn, (*published, *written))
         case Due():
             return _due(turn, now_ms=now_ms)
+        case QueueChanged() if turn.state is not None:
+            return Step(*_publish(turn, turn.state))
         case InputAsked():
             return Step(*_publish(replace(turn, waiting=turn.waiting + 1), TurnPhase.WAITING_INPUT))
         case InputClosed():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.adapter import adapter_class
 from canon_hermes_plugin.host import load_host
+from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
@@ -103,8 +106,6 @@ async def test_an_agents_message_passes_the_hosts_gate(box: CanonSandbox) -> Non
 
 async def test_without_a_key_the_platform_is_down_for_good() -> None:
     """S2.1: no credential anywhere is fatal and not retried."""
-    from canon_hermes_plugin.active import ActiveSet
-
     adapter = build(platform_config(), active=ActiveSet())
 
     assert not await adapter.connect()
@@ -138,8 +139,6 @@ async def test_an_unreachable_api_is_tried_again() -> None:
     """D20: nobody listens at all; that is no mismatch, and the host may try again."""
     with CanonSandbox(CanonOptions()) as gone:
         config = platform_config(gone)
-    from canon_hermes_plugin.active import ActiveSet
-
     adapter = build(config, active=ActiveSet())
 
     assert not await adapter.connect()
@@ -217,6 +216,115 @@ async def test_a_missed_signal_is_polled_for_where_a_turn_runs(box: CanonSandbox
     assert stage.events[1].source.user_id == stage.events[0].source.user_id
 
 
+async def test_disconnecting_closes_what_runs(box: CanonSandbox) -> None:
+    """D24: a turn that is cut off by the end of the gateway is interrupted on Canon, and its node is gone."""
+    seen = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> None:
+        await adapter.send(event.source.chat_id, "beginning", metadata={"expect_edits": True})
+        seen.set()
+        await asyncio.Event().wait()
+
+    async with hosted(box, agent) as stage:
+        box.human.say(None, "go")
+        await seen.wait()
+        await until(lambda: box.human.node() is not None)
+        await stage.adapter.disconnect()
+
+        states = [state["state"] for state in box.human.turns()]
+
+    assert (states[0], states[-1], box.human.node()) == ("thinking", "interrupted", None)
+
+
+async def test_a_lost_stream_takes_the_platform_down_until_it_is_back(box: CanonSandbox, tmp_path: Any) -> None:
+    """D62, D22, X9: a stream that stays away is told to the host and in the health file, and so is its return."""
+    from gateway.status import read_runtime_status
+
+    def told() -> str:
+        return str(((read_runtime_status() or {}).get("platforms") or {}).get("canon", {}).get("state"))
+
+    def health() -> Any:
+        file = health_file(tmp_path, "canon")
+        return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
+
+    async def look_until(holds: Callable[[], object], step_s: float = 1) -> None:
+        while not holds():
+            await clock.advance(step_s)
+            await asyncio.sleep(0.01)
+
+    clock = ManualClock()
+    async with hosted(box, clock=clock, home=tmp_path) as stage:
+        await look_until(lambda: health() is not None and health().stream == "open")
+        up = (told(), health().agent_id, health().reconnects)
+        box.fault("stream-503", times=None)
+        box.human.drop_streams()
+        await until(lambda: stage.runtime._pulse.health.stream == "lost")
+        await look_until(lambda: told() == "disconnected" and health().stream == "lost")
+        down = health()
+        box.human.calm()
+        await look_until(lambda: told() == "connected" and health().stream == "open", step_s=5)
+        back = health()
+
+    assert up == ("connected", "agent_sandbox", 0)
+    assert down.last_trouble and down.stream_since_ms < down.written_at_ms
+    assert back.reconnects == 1 and health().stream == "closed"
+
+
+async def test_two_agents_in_one_process_share_nothing(box: CanonSandbox) -> None:
+    """D55: two adapters in one group, both at work for the same session key, keep their turns, tools and answers."""
+    from canon_hermes_plugin.hooks import ActivityHooks
+
+    other = box.human.add_agent("Mako")
+    room = box.human.open_conversation(["agent_sandbox", other["agent_id"], box.endpoints.owner_id])
+    active = ActiveSet()
+    both_run = asyncio.Barrier(2)
+    environ = dict(os.environ)
+
+    async def agent(event: Any, adapter: Any) -> str:
+        await both_run.wait()
+        name = adapter._canon._inflow.identity.agent_id
+        session = {"HERMES_SESSION_PLATFORM": "canon", "HERMES_SESSION_CHAT_ID": event.source.chat_id}
+        session["HERMES_SESSION_KEY"] = next(iter(adapter._active_sessions))
+        ActivityHooks(lambda key: session.get(key, ""), lambda: False, active=active).pre_tool_call(
+            tool_name=f"tool of {name}", tool_call_id=name
+        )
+        await asyncio.sleep(0)
+        await both_run.wait()
+        return f"answer of {name}"
+
+    async with (
+        hosted(box, agent, active=active, turn_verbosity="verbose"),
+        hosted(box, agent, active=active, turn_verbosity="verbose", api_key=other["agent_key"]),
+    ):
+        box.human.say(room, "both of you")
+        answers = await box.until("turn_complete", conversation_id=room, count=2)
+
+    titles = {
+        answer["senderId"]: [block["title"] for block in answer["metadata"]["turnTrail"] if block["kind"] == "tool"]
+        for answer in answers
+    }
+    names = ("agent_sandbox", other["agent_id"])
+    assert titles == {name: [f"tool of {name}"] for name in names}
+    assert {answer["senderId"]: answer["text"] for answer in answers} == {name: f"answer of {name}" for name in names}
+    assert dict(os.environ) == environ
+
+
+async def test_a_run_is_complete_before_its_node_is_gone(box: CanonSandbox) -> None:
+    """D57: the host's hook returns with the answer on Canon; the moment that the node stays holds up no next run."""
+
+    async def agent(_event: Any, _adapter: Any) -> str:
+        return "the answer"
+
+    clock = ManualClock()  # the node's last moment never passes
+    async with hosted(box, agent, clock=clock) as stage:
+        message = box.human.say(None, "hello")
+        await box.until("answer", to=message)
+        await until(lambda: not stage.adapter._active_sessions)
+        node = box.human.node()
+
+    assert node is not None and node["text"] == "the answer"
+
+
 # --- a run becomes a turn -----------------------------------------------------------------------------------------
 
 
@@ -272,6 +380,40 @@ async def test_typing_is_kept_alive_by_the_host(box: CanonSandbox) -> None:
     assert set(map(str, typing_calls(box)[:2])) == {
         str({**typing_calls(box)[-1], "typing": True, "status": "thinking"})
     }
+
+
+def test_nothing_of_ours_keeps_typing_alive() -> None:
+    """S6.38: the refresh of the dots is the host's alone, so the class brings no loop of its own."""
+    ours = {name for kind in adapter_class().__mro__ for name in vars(kind) if kind.__module__.startswith("canon")}
+
+    assert {name for name in ours if "typing" in name} == {"send_typing", "stop_typing"}
+
+
+async def test_a_cancelled_completion_leaves_no_typing_at_rest(box: CanonSandbox) -> None:
+    """S6.40: the dots rest while a person is asked; a run that is cancelled during its last write wakes them again."""
+    from canon_hermes_plugin.turn.events import InputAsked
+
+    done = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> None:
+        runtime = adapter._canon
+        (turn_id,) = runtime._desk.turns.live
+        runtime._desk.apply(turn_id, InputAsked())
+        assert event.source.chat_id in adapter._typing_paused
+        await adapter.send(event.source.chat_id, "the answer", metadata={"notify": True})
+        box.fault("delay", path="/messages/send", seconds=2.0)
+        key = next(iter(adapter._active_sessions))
+        completing = asyncio.ensure_future(runtime.turn_completed(key, "success", event.source.chat_id))
+        await until(lambda: [entry for entry in box.journal() if entry["path"] == "/messages/send"])
+        completing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await completing
+        assert event.source.chat_id not in adapter._typing_paused
+        done.set()
+
+    async with hosted(box, agent):
+        box.human.say(None, "go")
+        await asyncio.wait_for(done.wait(), 10)
 
 
 async def test_chat_info_tells_direct_from_group(box: CanonSandbox) -> None:

@@ -28,6 +28,7 @@ class Host:
         self.requests: list[Request] = []
         self.refuses: set[str] = set()
         self.gates: dict[str, asyncio.Event] = {}
+        self.amended: list[tuple[str, str | None]] = []
         self.replays = 0
         self.signals: list[str] = []
         self.listings = 0
@@ -41,6 +42,10 @@ class Host:
             raise RuntimeError("no")
         self.taken.append(request.message_id)
         self.requests.append(request)
+
+    def amend(self, message_id: str, text: str | None) -> bool:
+        self.amended.append((message_id, text))
+        return True
 
     async def fetch_rooms(self) -> tuple[Conversation, ...]:
         self.listings += 1
@@ -63,6 +68,7 @@ def inflow(host: Host, *, access: UserAccess = EVERYBODY) -> Inflow:
         neutralise=inert_name,
         fetch_rooms=host.fetch_rooms,
         hand_over=host.hand_over,
+        amend=host.amend,
         control=host.control,
         replay=host.replay,
     )
@@ -289,7 +295,7 @@ async def test_who_is_not_listed_starts_no_turn(caplog: pytest.LogCaptureFixture
     assert "CANON_ALLOWED_USERS does not list user-1" in caplog.text
 
 
-@pytest.mark.parametrize("event", ["typing", "presence", "message.updated", "brand.new", "error"])
+@pytest.mark.parametrize("event", ["typing", "presence", "message.updated", "message.deleted", "brand.new", "error"])
 async def test_other_events_only_move_the_cursor(event: str) -> None:
     """R2.13: what means nothing to us is done at once, whatever it carries."""
     flow = inflow(Host())
@@ -347,3 +353,62 @@ async def test_a_gap_before_the_first_event_is_said(caplog: pytest.LogCaptureFix
 
     assert silent == ""
     assert "not replayed" in caplog.text
+
+
+def edited(message_id: str, text: str | None) -> Frame:
+    """What the stream says when a message was changed, or taken away."""
+    if text is None:
+        return frame("message.deleted", {"conversationId": "c1", "messageId": message_id}, f"evt-deleted-{message_id}")
+    changed = {"conversationId": "c1", "message": {"id": message_id, "text": text}}
+    return frame("message.updated", changed, f"evt-edited-{message_id}")
+
+
+async def test_a_message_that_waits_is_handed_over_as_it_was_corrected() -> None:
+    """D59: what was edited while an earlier message of its room was handed over arrives with the new text."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+    await flow.take(message("m1"))
+    await flow.take(message("m2", text="helo"))
+
+    await flow.take(edited("m2", "hello"))
+    await flow.take(edited("m2", "/status"))
+    host.gates["m1"].set()
+    await flow.drain()
+
+    assert [request.text for request in host.requests] == ["hi", "/status"]
+    assert (host.requests[1].type, host.amended) == ("command", [])
+
+
+async def test_a_message_that_was_taken_back_in_time_opens_no_turn() -> None:
+    """D59: a deleted message is passed by the cursor, and an edit that comes after its deletion does not revive it."""
+    host = Host()
+    flow = inflow(host)
+    host.gates["m1"] = asyncio.Event()
+    await flow.take(message("m1"))
+    await flow.take(message("m2", text="never mind"))
+
+    await flow.take(edited("m2", None))
+    await flow.take(edited("m2", "again"))
+    host.gates["m1"].set()
+    await flow.drain()
+
+    assert (host.taken, flow.cursor, flow.in_work) == (["m1"], "evt-edited-m2", 0)
+
+
+async def test_a_message_that_the_host_has_is_corrected_there() -> None:
+    """D59: the host's queue is asked, also when the correction came during the hand-over itself."""
+    host = Host()
+    flow = inflow(host)
+    await flow.take(message("m1"))
+    await flow.drain()
+    host.gates["m2"] = asyncio.Event()
+    await flow.take(message("m2"))
+    await asyncio.sleep(0)
+
+    await flow.take(edited("m1", "one"))
+    await flow.take(edited("m2", None))
+    host.gates["m2"].set()
+    await flow.drain()
+
+    assert host.amended == [("m1", "one"), ("m2", None)]

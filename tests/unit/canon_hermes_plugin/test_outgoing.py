@@ -96,6 +96,49 @@ async def test_the_hosts_own_retry_makes_no_second_message(box: CanonSandbox) ->
     assert [message["text"] for message in posted(box)] == ["precious"]
 
 
+@pytest.mark.parametrize("repeat", ["send", "edit"])
+async def test_only_the_part_that_was_lost_is_repeated(box: CanonSandbox, repeat: str) -> None:
+    """S7.37, S7.36: three lost responses to the last part; the repetition, by send or edit, sends that part alone."""
+    text = "ש" * 5_000
+    box.fault("send-lost-response", times=3, burst=3, skip=2)
+    async with hosted(box) as stage:
+        lost = await stage.adapter.send(ROOM, text, metadata={"notify": True})
+        turn_id = next(iter(stage.runtime._desk.turns.live))
+        if repeat == "send":
+            again = await stage.adapter.send(ROOM, text, metadata={"notify": True})
+        else:
+            again = await stage.adapter.edit_message(ROOM, turn_id, text, finalize=True)
+
+    ids = [body["messageId"] for body in sends(box)]
+    assert (lost.success, again.success) == (False, True)
+    assert tuple(message["text"] for message in posted(box)) == split(text)
+    assert [ids.count(each) for each in dict.fromkeys(ids)] == [1, 1, 4]
+
+
+async def test_equal_messages_at_the_same_time_are_two(box: CanonSandbox) -> None:
+    """S7.33: while the first is on its way the second waits, and is then a message of its own under its own id."""
+    box.fault("delay", path="/messages/send", seconds=0.3)
+    async with hosted(box) as stage:
+        results = await asyncio.gather(
+            *(stage.adapter.send(ROOM, "twice", metadata={"notify": True}) for _ in range(2))
+        )
+
+    assert [result.success for result in results] == [True, True]
+    assert [message["text"] for message in posted(box)] == ["twice", "twice"]
+    assert len({body["messageId"] for body in sends(box)}) == 2 == len(sends(box))
+
+
+async def test_equal_chunks_of_a_fallback_are_two_messages(box: CanonSandbox) -> None:
+    """S7.35: what the host cuts itself, when its edits fail, may repeat a text; both are delivered."""
+    chunk = "a" * 3_800
+    async with hosted(box) as stage:
+        for _ in range(2):
+            assert (await stage.adapter.send(ROOM, chunk, metadata={"notify": True})).success
+
+    assert [message["text"] for message in posted(box)] == [chunk, chunk]
+    assert len({body["messageId"] for body in sends(box)}) == 2
+
+
 async def test_host_metadata_cannot_name_a_message(box: CanonSandbox) -> None:
     """S7.48, S3.32: a message id or a reply authority inside generic options goes nowhere."""
     options = {"messageId": "x", "replyAuthority": {"token": "t" * 40}, "mentions": ["user-1"]}

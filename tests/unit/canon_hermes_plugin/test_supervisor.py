@@ -72,13 +72,32 @@ def event(event_id: str) -> Frame:
     return Frame("message.created", event_id, "{}")
 
 
+class Notes:
+    """A watcher that takes notes."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def opened(self) -> None:
+        self.told.append("opened")
+
+    def lost(self, trouble: str) -> None:
+        self.told.append(trouble)
+
+
 def supervisor(
-    server: Server, clock: ManualClock, take: Callable[[Frame], None], cursor: Sequence[str | None]
+    server: Server,
+    clock: ManualClock,
+    take: Callable[[Frame], None],
+    cursor: Sequence[str | None],
+    watcher: Notes | None = None,
 ) -> StreamSupervisor:
     async def taking(frame: Frame) -> None:
         take(frame)
 
-    return StreamSupervisor(server, taking, lambda: cursor[-1], clock=clock, rng=random.Random(7))
+    return StreamSupervisor(
+        server, taking, lambda: cursor[-1], clock=clock, rng=random.Random(7), watcher=watcher or Notes()
+    )
 
 
 async def run_for(watch: StreamSupervisor, clock: ManualClock, seconds: float) -> None:
@@ -115,7 +134,7 @@ async def test_two_gateways_do_not_call_in_step() -> None:
 
         async def nothing(_frame: Frame) -> None: ...
 
-        watch = StreamSupervisor(server, nothing, lambda: None, clock=clock, rng=random.Random(seed))
+        watch = StreamSupervisor(server, nothing, lambda: None, clock=clock, rng=random.Random(seed), watcher=Notes())
         await run_for(watch, clock, 20)
         series.append(gaps(server))
 
@@ -218,6 +237,21 @@ async def test_replay_breaks_a_healthy_connection() -> None:
     assert [start for _, start in server.opened] == ["e0", "e0"]
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_whoever_watches_is_told_when_the_stream_stands_and_falls() -> None:
+    """D62: open with the first frame, lost with its reason, also when a connection was refused before any frame."""
+    clock, notes = ManualClock(), Notes()
+    server = Server(
+        clock, says(then=ServiceTrouble(503, None, "busy")), says(GREETING, event("e1")), says(GREETING, stays=True)
+    )
+
+    await run_for(supervisor(server, clock, lambda _: None, [None], notes), clock, 60)
+
+    first, *rest = notes.told
+    assert "503" in first or "busy" in first
+    assert list(dict.fromkeys(rest)) == ["opened", "the connection ended"]
+    assert rest[-1] == "opened"
 
 
 async def test_cancelling_leaves_nothing_open() -> None:

@@ -32,6 +32,7 @@ from canon_hermes_plugin.turn.events import (
     Opening,
     Outcome,
     PreviewEnded,
+    QueueChanged,
     Silenced,
     Staged,
     SteeringAccepted,
@@ -86,6 +87,7 @@ EVENTS: list[TurnEvent] = [
     PreviewEnded(False),
     InputAsked(),
     InputClosed(),
+    QueueChanged(),
     InterruptAsked(),
     Silenced(),
     SteeringAccepted(),
@@ -194,6 +196,20 @@ def test_staging_merges_what_the_parts_say() -> None:
     assert turn.candidate.finalized is False  # an earlier part does not finish the last
     assert (turn.candidate.reply_to, turn.candidate.metadata) == ("m1", {"a": 1, "b": 2})
     assert turn.candidate.options == {"o": 1}
+
+
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [((), TurnPhase.THINKING), ((DRAFT, PreviewEnded(True)), TurnPhase.STREAMING), ((InputAsked(),), "waiting_input")],
+    ids=str,
+)
+def test_a_changed_queue_is_told_in_the_state_that_holds(events: tuple[TurnEvent, ...], state: TurnPhase) -> None:
+    """D39: the state is published again, whatever it is; the number itself is the shell's."""
+    turn = a_turn(*events)
+
+    step = on_event(turn, QueueChanged(), now_ms=NOW)
+
+    assert step == Step(turn, (PublishState(TURN, C1, TurnPhase(state), NOW),))
 
 
 def test_waiting_for_a_human_is_what_people_see() -> None:

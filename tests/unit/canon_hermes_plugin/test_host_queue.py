@@ -1,0 +1,172 @@
+"""Messages that wait in the host: found in each of its places, corrected, taken away, and counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.host_queue import TEXTS_REMEMBERED, HostQueue
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.conversing import states_of
+from tests.support.hosted_adapter import hosted, until
+
+ROOM = "conv_direct"
+
+
+@pytest.fixture
+def box() -> Iterator[CanonSandbox]:
+    with CanonSandbox(CanonOptions()) as running:
+        yield running
+
+
+def an_event(message_id: str, text: str, *media: str) -> Any:
+    return SimpleNamespace(message_id=message_id, text=text, media_urls=list(media))
+
+
+def a_host(**places: Any) -> Any:
+    """An adapter with the places that are named; the rest is as on a host that lacks them."""
+    runner = SimpleNamespace(
+        **{name: places[name] for name in ("_queued_events", "_startup_restore_queue") & places.keys()}
+    )
+    bursts = {"_text_debounce": places["_text_debounce"]} if "_text_debounce" in places else {}
+    return SimpleNamespace(_pending_messages=places.get("_pending_messages", {}), gateway_runner=runner, **bursts)
+
+
+def a_queue(host: Any, *handed: Any) -> HostQueue:
+    queue = HostQueue(host, lambda event: event.message_id)
+    for event in handed:
+        queue.handed(event.message_id, event.text)
+    return queue
+
+
+PLACES: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "slot": lambda event: {"_pending_messages": {"s1": event}},
+    "burst": lambda event: {"_text_debounce": {"s1": SimpleNamespace(event=event, task=None)}},
+    "behind": lambda event: {"_queued_events": {"s1": [an_event("other", "other"), event]}},
+    "start": lambda event: {"_startup_restore_queue": [event]},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_waiting_message_is_corrected_and_taken_away(place: str) -> None:
+    """D59: wherever the host keeps it, its words change, and in the end it is gone, while others stay."""
+    event = an_event("m1", "helo")
+    host = a_host(**PLACES[place](event))
+    queue = a_queue(host, event)
+
+    changed = queue.amend("m1", "hello")
+    text = event.text
+    gone, again = queue.amend("m1", None), queue.amend("m1", "back")
+
+    assert (changed, text, gone, again) == (True, "hello", True, False)
+    assert [one.message_id for one, _ in queue._waiting()] == (["other"] if place == "behind" else [])
+
+
+def test_taking_the_last_of_a_burst_stops_its_timer() -> None:
+    """The burst's own task would put an empty message into the slot."""
+    stopped: list[bool] = []
+    event = an_event("m1", "helo")
+    burst = SimpleNamespace(event=event, task=SimpleNamespace(cancel=lambda: stopped.append(True)))
+
+    a_queue(a_host(_text_debounce={"s1": burst}), event).amend("m1", None)
+
+    assert stopped == [True]
+
+
+def test_one_of_a_burst_is_corrected_in_the_others_event() -> None:
+    """The host joins a burst in the event of its first message; the others are found by their words."""
+    first, second = an_event("m1", "one"), an_event("m2", "two")
+    slot = {"s1": first}
+    queue = a_queue(a_host(_pending_messages=slot), first, second)
+    first.text = "one\ntwo"
+
+    changed = queue.amend("m2", "zwei")
+    words = first.text
+    gone = queue.amend("m1", None)
+
+    assert (changed, words, gone, first.text, slot) == (True, "one\nzwei", True, "zwei", {"s1": first})
+
+
+def test_an_event_with_files_stays_without_its_words() -> None:
+    """A picture that was sent beside the words is another message's."""
+    event = an_event("m1", "look", "file:///picture.png")
+    slot = {"s1": event}
+
+    assert a_queue(a_host(_pending_messages=slot), event).amend("m1", None)
+    assert (event.text, slot) == ("", {"s1": event})
+
+
+def test_a_message_that_does_not_wait_is_not_touched() -> None:
+    """Neither one that runs nor one that nobody has heard of, not even when another one says the same."""
+    ran, other = an_event("m1", "yes"), an_event("m2", "yes, and more")
+    queue = a_queue(a_host(_pending_messages={"s1": other}), ran, other)
+
+    assert (queue.amend("m1", "no"), queue.amend("m9", "no"), other.text) == (False, False, "yes, and more")
+
+
+def test_the_depth_counts_every_place_of_a_session() -> None:
+    """R6.2: what stands in the slot, behind it, and in a burst that is being collected."""
+    event = an_event("m", "x")
+    host = a_host(
+        _pending_messages={"s1": event, "s2": event},
+        _queued_events={"s1": [event, event]},
+        _text_debounce={"s1": SimpleNamespace(event=event, task=None)},
+    )
+
+    assert [a_queue(host).depth(session) for session in ("s1", "s2", "s3")] == [4, 1, 0]
+    assert a_queue(SimpleNamespace(_pending_messages={}, gateway_runner=None)).depth("s1") == 0
+
+
+def test_texts_are_remembered_for_the_newest_messages() -> None:
+    """The memory is bounded; a message of long ago no longer waits."""
+    queue = a_queue(a_host(), *(an_event(f"m{number}", "x") for number in range(TEXTS_REMEMBERED + 5)))
+
+    assert len(queue._texts) == TEXTS_REMEMBERED
+
+
+@pytest.mark.host
+async def test_the_real_hosts_queue_is_corrected(box: CanonSandbox) -> None:
+    """D59, D39 on the host: an edited follow-up is read as edited, a deleted one not at all; Canon hears of both."""
+    seen: list[str] = []
+    gate = asyncio.Event()
+
+    async def agent(event: Any, _adapter: Any) -> str | None:
+        seen.append(event.text)
+        if event.text == "one":
+            await gate.wait()
+        return None
+
+    def depths() -> list[int]:
+        (turn_id,) = {state["turnId"] for state in box.human.turns(ROOM)}
+        return [state["queueDepth"] for state in box.human.turns(ROOM) if state["turnId"] == turn_id]
+
+    async with hosted(box, agent) as stage:
+        stage.adapter._busy_text_mode = "queue"
+        stage.adapter.config.extra["group_sessions_per_user"] = False
+        box.human.say(ROOM, "one")
+        await until(lambda: seen == ["one"])
+        second = box.human.say(ROOM, "two")
+        await until(lambda: depths()[-1] == 1)
+        box.human.edit(second, "deux", ROOM)
+        await asyncio.sleep(0.1)
+        gate.set()
+        await until(lambda: len(seen) == 2)
+
+        gate.clear()
+        seen.clear()
+        box.human.say(ROOM, "one")
+        await until(lambda: seen == ["one"])
+        third = box.human.say(ROOM, "three")
+        await until(lambda: box.human.turns(ROOM)[-1]["queueDepth"] == 1)
+        box.human.delete(third, ROOM)
+        await until(lambda: box.human.turns(ROOM)[-1]["queueDepth"] == 0)
+        gate.set()
+        await until(lambda: box.human.turns(ROOM)[-1]["state"] == "completed")
+        last = states_of(box, box.human.turns(ROOM)[-1]["turnId"], ROOM)
+
+    assert (seen, last[0], last[-1]) == (["one"], "thinking", "completed")
