@@ -27,11 +27,11 @@ def deliver(session: Session, result: Result) -> None:
     if session.for_people:
         from canon_ops.cli import terminal
 
-        out.write(terminal.render(result.view, session.canvas(out)))
+        out.write(terminal.render(result.view, session.canvas(out)), redacted=not result.reveals)
     else:
         from canon_ops.cli import plain
 
-        out.write(plain.render(result.view))
+        out.write(plain.render(result.view), redacted=not result.reveals)
     for problem in result.problems:
         _say_problem(session, Failure(problem, result.exit_code))
 

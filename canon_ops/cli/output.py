@@ -104,6 +104,7 @@ class Result:
         exit_code: other than DONE for findings and for "not present".
         problems: why it is not DONE, where that is not an exception.
         canon_profile: the Canon profile that the command worked on.
+        reveals: the view holds a secret that was asked for by name, and leaves unredacted; ``data`` never does.
     """
 
     data: object
@@ -111,3 +112,4 @@ class Result:
     exit_code: ExitCode = ExitCode.DONE
     problems: tuple[Problem, ...] = ()
     canon_profile: str | None = None
+    reveals: bool = False

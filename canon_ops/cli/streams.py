@@ -71,8 +71,11 @@ class Stream:
             return False
         return True
 
-    def write(self, text: str) -> None:
-        """Send ``text``, redacted, at once.
+    def write(self, text: str, *, redacted: bool = True) -> None:
+        """Send ``text`` at once.
+
+        Args:
+            redacted: without its secrets, which is how everything leaves but the one that was asked for.
 
         Raises:
             OutputLost: the stream must arrive, and is closed or full.
@@ -83,7 +86,7 @@ class Stream:
             if self.file is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             with self.interlude():
-                self.file.write(self.redact(text))
+                self.file.write(self.redact(text) if redacted else text)
                 self.file.flush()
         except BrokenPipeError:
             self._abandon()

@@ -95,6 +95,35 @@ ROOT = Entry(
             ),
         ),
         Entry(
+            "env",
+            "Read and edit the variables of a Hermes profile, one line at a time.",
+            section="Change",
+            children=(
+                Entry(
+                    "list",
+                    "List the variables in force, masked, with where each comes from and what it hides.",
+                    "env:list_command",
+                ),
+                Entry("get", "Print the value that a gateway started here has for a variable.", "env:get_command"),
+                Entry(
+                    "set",
+                    "Set one variable in the .env of the Hermes profile; every other line stays as it is.",
+                    "env:set_command",
+                ),
+                Entry(
+                    "unset",
+                    "Remove a variable from the .env of the Hermes profile, every line of it.",
+                    "env:unset_command",
+                ),
+                Entry(
+                    "lint",
+                    "Name each line of .env that is skipped, counts for nothing, or is read differently by the gateway "
+                    "and others.",
+                    "env:lint_command",
+                ),
+            ),
+        ),
+        Entry(
             "profile",
             "Look at the Canon profiles, and choose which one a Hermes profile uses.",
             section="Change",

@@ -20,7 +20,7 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.dotenv_readers import Reader, differing, hermes_values, quotings
 from canon_ops.settings.dotenv import DotenvEntry, DotenvLine, lay_over, read_dotenv, read_lines
 
-__all__ = ["ALL_READERS", "BadName", "DotenvDocument", "UnreadableEnv", "UnwritableValue"]
+__all__ = ["ALL_READERS", "BadName", "DotenvDocument", "UnreadableEnv", "UnwritableValue", "comment_beside"]
 
 ALL_READERS = frozenset(Reader)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -182,7 +182,7 @@ class DotenvDocument:
         indent = old[: len(old) - len(old.lstrip())]
         end = old[len(old.rstrip("\r\n")) :]
         prefix = "export " if line.statement.export else ""
-        comment = _comment_after(old)
+        comment = comment_beside(old)
         above = f"{indent}{comment}{end or self._newline}" if comment else ""  # Hermes takes a comment beside as value
         new = f"{above}{indent}{prefix}{name}={written}{end}"
         return self._with(self.text[: line.start] + new + self.text[line.end :])
@@ -253,7 +253,7 @@ _AFTER_VALUE = re.compile(
 )
 
 
-def _comment_after(line: str) -> str:
+def comment_beside(line: str) -> str:
     """The comment beside an assignment, from its ``#``."""
     match = _AFTER_VALUE.fullmatch(line)
     return (match[1] or match[2]).rstrip() if match else ""

@@ -36,7 +36,9 @@ _READ_BY_BORGEE = frozenset(
 _DISPLAY_INSTEAD = "display.platforms.{name}.{key}"
 
 # Names whose values are secret whatever the file: the telling ends, and what the table says.
-_TELLING = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_[A-Z0-9]+)?$")
+_TELLING = re.compile(
+    r"((API|^|_)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|(^|_)(PASS|PWD|PAT|DSN)|CREDENTIALS?)(_[A-Z0-9]+)?$"
+)
 _PUBLIC = frozenset({"CANON_FIREBASE_API_KEY", "BORGEE_API_KEY_REF"})
 
 # Hermes host 3.3: what Hermes itself refuses to write to .env, in the newest audited version.

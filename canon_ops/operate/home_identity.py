@@ -19,13 +19,14 @@ from canon_ops.files.transaction import FileChange, Transaction, edit_files
 from canon_ops.files.writable import require_writable
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import surroundings_from_disk
+from canon_ops.operate.dotenv_diff import dotenv_diff
 from canon_ops.operate.edit_config import expect_unchanged
 from canon_ops.operate.setup_answers import ManagedHome
-from canon_ops.settings.borgee_key import BORGEE_KEY, BORGEE_REFERENCE
+from canon_ops.settings.borgee_key import BORGEE_REFERENCE
 from canon_ops.settings.credentials import Resolution, direct_key, resolve
 from canon_ops.settings.environments import Connection, connection_for
 from canon_ops.settings.provenance import Origin, Source
-from canon_ops.settings.secret import Secret, redact
+from canon_ops.settings.secret import Secret
 
 __all__ = ["HomeIdentity", "key_lines", "masked_diff", "overriding", "profile_lines"]
 
@@ -38,9 +39,6 @@ _ENDPOINTS = {
 _KEY, _ENVIRONMENT, _PROFILE = "CANON_API_KEY", "CANON_ENVIRONMENT_ID", "CANON_AGENT"
 
 _SHOWN = frozenset({_ENVIRONMENT, _PROFILE, *_ENDPOINTS.values(), BORGEE_REFERENCE})
-_SECRET = frozenset({_KEY, BORGEE_KEY})
-_QUOTES = "'\""
-_HEADER_LINES = 2  # --- and +++
 
 Lines = Mapping[str, str | None]
 """Variable → its value in ``.env``; None removes every line of it."""
@@ -150,30 +148,5 @@ def overriding(home: Path, environ: Mapping[str, str], is_meant: Callable[[Resol
 
 
 def masked_diff(changes: tuple[FileChange, ...]) -> str:
-    """The changes as a diff that shows our own lines only, and no key in them.
-
-    Other lines of a ``.env`` are full of other programs' secrets, also where no name stands on them; one of them
-    appears (as ``…``) when the last line had no line end. Different keys get different marks, so that the change of one
-    is seen.
-    """
-    masked: list[str] = []
-    marks: dict[str, str] = {}
-    for change in changes:
-        # The diff is masked, not the texts: hidden lines all look alike, and a diff of them would be about nothing.
-        for number, line in enumerate(change.diff(context=0).split("\n")):
-            is_content = number >= _HEADER_LINES and line[:1] in ("+", "-")
-            masked.append(line[0] + _mask(line[1:], marks) if is_content else line)
-    return "\n".join(masked)
-
-
-def _mask(line: str, marks: dict[str, str]) -> str:
-    name, sign, value = line.partition("=")
-    match name.strip().removeprefix("export").strip():
-        case own if sign and own in _SECRET:
-            number = len(marks) + 1
-            mark = marks.setdefault(value.strip().strip(_QUOTES), "[secret]" if number == 1 else f"[secret {number}]")
-            return f"{name}={mark}"
-        case own if sign and own in _SHOWN:
-            return redact(line)
-        case _:
-            return "…"
+    """The changes of ``.env`` as a diff in which only the values that are public and ours can be read."""
+    return "".join(dotenv_diff(change, _SHOWN.__contains__) for change in changes)

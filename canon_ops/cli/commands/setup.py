@@ -12,10 +12,9 @@ import click
 from canon_ops.cli.answers_file import load_answers, save_answers
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
+from canon_ops.cli.given_value import given_value
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
-from canon_ops.errors import UsageError
-from canon_ops.files.disk import explain
 from canon_ops.files.writable import require_place
 from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
@@ -24,7 +23,6 @@ from canon_ops.settings.secret import Secret
 
 __all__ = ["SetupReport", "canon_command", "read_key", "report_of", "view_of"]
 
-_LONGEST_KEY = 4096  # bytes: many times an agent key's length
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Options that are answers: name -> (metavar, help). The dialogue asks for what is not given.
@@ -158,48 +156,12 @@ def read_key(context: Context, *, from_stdin: bool, file: Path | None, variable:
     Raises:
         UsageError: several places were named, or the one that was has nothing.
     """
-    if sum((from_stdin, file is not None, variable is not None)) > 1:
-        raise UsageError(
-            "Give one of --api-key-stdin, --api-key-file and --api-key-env.", fix="leave out all but one of them"
-        )
-    source = variable or (str(file) if file else "stdin")
-    text: str | None = None
-    if from_stdin:
-        stdin = context.session.streams.stdin
-        if stdin is None or stdin.isatty():
-            raise UsageError(
-                "--api-key-stdin reads a pipe or a file, not the keyboard.", fix="leave it out to be asked"
-            )
-        text = _key_text(source, lambda size: stdin.read(size).encode("utf-8"))
-    elif file is not None:
-        try:
-            with file.open("rb", buffering=0) as opened:  # a pipe is welcome: <(pass show canon)
-                text = _key_text(source, lambda size: opened.read(size) or b"")
-        except OSError as exc:
-            raise explain(exc, file, verb="read") from exc
-    elif variable is not None:
-        text = context.environ.get(variable, "")
+    options = ("--api-key-stdin", "--api-key-file", "--api-key-env")
+    text = given_value(context, from_stdin=from_stdin, file=file, variable=variable, options=options, what="key")
     if text is None:
         return None
-    if not text.strip():
-        raise UsageError(f"There is no key in {source}.", fix="put the agent's key there, or leave the option out")
     context.redact.add(text.strip())
     return Secret(text.strip())
-
-
-def _key_text(source: str, read: Callable[[int], bytes]) -> str:
-    """The text of a source that may be anything, endless or binary."""
-    data = b""
-    try:
-        while len(data) <= _LONGEST_KEY and (more := read(_LONGEST_KEY + 1 - len(data))):
-            data += more
-        text = data.decode("utf-8")
-        why = f"it holds more than {_LONGEST_KEY} bytes" if len(data) > _LONGEST_KEY else None
-    except UnicodeError:
-        why = "it is not text"
-    if why is not None:
-        raise UsageError(f"{source} holds no agent key: {why}.", fix="name a source that holds the key alone")
-    return text
 
 
 def view_of(context: Context, result: SetupResult, write: WriteOptions) -> list[Block]:

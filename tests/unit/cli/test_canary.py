@@ -88,6 +88,15 @@ CALLS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("creds", "test"): ((), ("--canon-profile", "ring"), ("--canon-profile", "old")),
     ("demo",): (("--python", "/nonexistent"),),
     ("doctor",): (("--offline",),),
+    ("env", "get"): (("CANON_API_KEY",), ("OPENAI_API_KEY",), ("CANON_AGENTS_JSON_BOOTSTRAP",), ("NOT_THERE",)),
+    ("env", "lint"): ((), ("--fix", "--diff")),
+    ("env", "list"): ((), ("--all",)),
+    ("env", "set"): (
+        ("CANON_AGENT", "ops", "--diff"),
+        ("CANON_API_KEY", "--stdin", "--diff"),
+        ("BORGEE_API_KEY", "--from-env", "GITHUB_TOKEN", "--diff"),
+    ),
+    ("env", "unset"): (("CANON_API_KEY", "--diff"), ("OPENAI_API_KEY", "--dry-run", "--diff")),
     ("install",): (("--skip-package", "--dry-run", "--diff"),),
     ("profile", "bind"): (("ops", "--yes", "--diff"), ("ops", "--dry-run", "--diff"), ("old",)),
     ("profile", "export"): (

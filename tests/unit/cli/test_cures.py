@@ -15,9 +15,6 @@ from tests.support.cures import Told, told_commands, uncured
 # Promised by a message before its command is here; each goes with the command that comes.
 COMING = {
     "config unset",
-    "env lint",
-    "env set",
-    "env unset",
     "history list",
 }
 

@@ -85,7 +85,7 @@ def test_no_key_shows_in_the_diff(tmp_path: Path) -> None:
 
 
 def test_no_line_of_another_program_shows_in_the_diff(tmp_path: Path) -> None:
-    """Neighbours of our lines hold other secrets: they are left out, and a last line without line end is hidden."""
+    """Neighbours of our lines hold other secrets: they are left out, also a last line that gets a line end."""
     (tmp_path / ".hermes").mkdir()
     (tmp_path / ".hermes" / ".env").write_text(
         'OPENAI_API_KEY=sk-neighbour\nCANON_AGENT=old\nPEM="-----BEGIN\nabcdef\n-----END"\nOTHER_TOKEN=last'
@@ -96,8 +96,6 @@ def test_no_line_of_another_program_shows_in_the_diff(tmp_path: Path) -> None:
     lines = [line for line in masked_diff(changes).splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
     assert lines == [
         "-CANON_AGENT=old",
-        "-…",
-        "+…",
         "+CANON_API_KEY=[secret]",
         "+CANON_ENVIRONMENT_ID=canon-prod-v1",
     ]

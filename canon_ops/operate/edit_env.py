@@ -1,0 +1,172 @@
+"""One edit of a home's ``.env``, planned or carried out: the work behind ``env set|unset`` and ``env lint --fix``.
+
+The editor changes one line and proves that every other name keeps its value; the transaction makes it whole or not at
+all. What comes back is the same for a plan and for the deed.
+
+Source: command-line contract, 6.2; decisions C5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import ClassVar
+
+from canon_ops.errors import RefusedError, UsageError
+from canon_ops.files.dotenv_editor import ALL_READERS, DotenvDocument
+from canon_ops.files.dotenv_lint import EnvProblem, fix_dotenv, lint_dotenv
+from canon_ops.files.dotenv_readers import Reader
+from canon_ops.files.reading import read_optional
+from canon_ops.files.transaction import Transaction, edit_files
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.keys import DENIED_VARIABLES, KeyFile, find_key, is_secret_name
+from canon_ops.hermes.managed_scope import managed_scope
+from canon_ops.operate.dotenv_diff import dotenv_diff
+from canon_ops.operate.edit_config import refuse_managed
+from canon_ops.operate.read_env import is_listed_openly
+from canon_ops.operate.writing import Writing, Written
+
+__all__ = [
+    "BadVariable",
+    "DeniedVariable",
+    "EnvEdited",
+    "EnvFixed",
+    "fix_env",
+    "lint_env",
+    "set_variable",
+    "unset_variable",
+]
+
+
+class BadVariable(UsageError):
+    """The value is none that the variable can have."""
+
+    code: ClassVar[str] = "env_value_invalid"
+
+
+class DeniedVariable(RefusedError):
+    """Hermes writes this variable to no ``.env``: it would change which programs run, or which home is meant."""
+
+    code: ClassVar[str] = "env_denied"
+
+
+@dataclass(frozen=True, slots=True)
+class EnvEdited:
+    """What an edit did, or would do.
+
+    Attributes:
+        before, after: the bare texts; None where the file sets nothing. Ask ``is_secret_name`` before showing them.
+        duplicates: lines that set the same name earlier, and count for nothing.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    duplicates: tuple[int, ...]
+    written: Written
+
+
+@dataclass(frozen=True, slots=True)
+class EnvFixed:
+    """What ``env lint`` found, and did about it.
+
+    Attributes:
+        fixed: the problems that are gone, or would be.
+        left: those that a person has to look at.
+    """
+
+    fixed: tuple[EnvProblem, ...]
+    left: tuple[EnvProblem, ...]
+    written: Written
+
+
+def set_variable(writing: Writing, name: str, value: str, *, readers: Collection[Reader] = ALL_READERS) -> EnvEdited:
+    """Give a variable a value, on the line that counts or on a new one.
+
+    Raises:
+        DeniedVariable, PinnedByAdministrator, ManagedHome: it is not ours to write.
+        BadName, BadVariable: no name; no value for that name.
+        UnwritableValue, UnreadableEnv: no quoting carries the value to all ``readers``; no file of lines.
+        LockTimeout, ChangedUnderUs, DiskError: nothing was written.
+    """
+    if name in DENIED_VARIABLES:
+        raise DeniedVariable(
+            f"Hermes refuses {name} in .env: it decides which programs run, or which home is meant.",
+            fix=f"export {name} where the gateway is started",
+        )
+    known = find_key(name, KeyFile.DOTENV)
+    if known is not None and (problem := known.problem(value)):
+        allowed = "|".join(known.allowed) or known.type.value.upper()
+        raise BadVariable(f"{problem}.", fix=writing.home.own_command(f"env set {name} {allowed}"))
+    return _edited(writing, name, lambda document: document.set(name, value, readers=readers))
+
+
+def unset_variable(writing: Writing, name: str) -> EnvEdited:
+    """Remove every assignment of a variable, so that none of an earlier line comes back.
+
+    Raises:
+        PinnedByAdministrator, ManagedHome, UnwritableValue, UnreadableEnv, LockTimeout, ChangedUnderUs, DiskError.
+    """
+    return _edited(writing, name, lambda document: document.remove(name))
+
+
+def lint_env(home: HermesHome) -> tuple[EnvProblem, ...]:
+    """Every oddity of the home's ``.env``.
+
+    Raises:
+        UnreadableEnv, NotAFile, DiskError.
+    """
+    return lint_dotenv(read_optional(home.env_file) or b"", file=str(home.env_file))
+
+
+def fix_env(writing: Writing) -> EnvFixed:
+    """Put right what may be put right without asking: the values that the gateway reads stay what they are.
+
+    Raises: as :func:`unset_variable`.
+    """
+    file = str(writing.home.env_file)
+    found: tuple[EnvProblem, ...] = ()
+    left: tuple[EnvProblem, ...] = ()
+
+    def fixed(document: DotenvDocument) -> DotenvDocument:
+        nonlocal found, left
+        after = fix_dotenv(document)
+        found, left = lint_dotenv(document.data, file=file), lint_dotenv(after.data, file=file)
+        return after
+
+    written = _write(writing, fixed, is_listed_openly)
+    remaining = {(problem.code, problem.name) for problem in left}
+    gone = tuple(problem for problem in found if problem.automatic and (problem.code, problem.name) not in remaining)
+    return EnvFixed(gone, left, written)
+
+
+def _edited(writing: Writing, name: str, edit: Callable[[DotenvDocument], DotenvDocument]) -> EnvEdited:
+    managed_scope(writing.environ).refuse_variable(name)
+    before = after = DotenvDocument.parse(b"")
+
+    def once(document: DotenvDocument) -> DotenvDocument:
+        nonlocal before, after
+        before, after = document, edit(document)
+        return after
+
+    written = _write(writing, once, lambda each: is_listed_openly(each) or (each == name and not is_secret_name(each)))
+    duplicates = tuple(entry.line for entry in after.entries if entry.name == name and entry.overridden_by is not None)
+    return EnvEdited(name, before.get(name), after.get(name), duplicates, written)
+
+
+def _write(
+    writing: Writing, edit: Callable[[DotenvDocument], DotenvDocument], is_shown: Callable[[str], bool]
+) -> Written:
+    home = writing.home
+
+    def once(transaction: Transaction) -> Written:
+        writing.expect(transaction, home.env_file)
+        data = transaction.read(home.env_file)
+        after = edit(DotenvDocument.parse(data or b"", str(home.env_file)))
+        if after.data != (data or b""):
+            transaction.stage(home.env_file, after.data, private=True)
+        changes = transaction.changes()
+        diff = "".join(dotenv_diff(change, is_shown) for change in changes)
+        return Written(tuple(change.path for change in changes), diff, transaction.commit())
+
+    return edit_files(once, lambda: writing.transaction(home.path, refuse=lambda _path: refuse_managed(home)))
