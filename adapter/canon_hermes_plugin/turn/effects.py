@@ -39,6 +39,7 @@ class Evidence(StrEnum):
 
     FINAL = "final"
     SILENCE = "silence"
+    RAN = "ran"  # the model was called, and had nothing to say
     NONE = "none"
 
 

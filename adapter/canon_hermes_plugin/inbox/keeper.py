@@ -1,0 +1,267 @@
+"""The inbox of one adapter: what happens to messages and turns, written down in the order in which it happens.
+
+Two things are awaited by those who ask: that a message is recorded before the host gets it, and that its run is noted
+before the agent acts. The rest follows in its order.
+
+Source: decisions X1-X4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox.items import Item, Owner, Settlement, State, after_run
+from canon_hermes_plugin.inbox.recovery import DeadTurn
+from canon_hermes_plugin.inbox.store import Gap, GapKind, Receipt, Step
+from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.turn.effects import TurnClosed
+from canon_ops.durable import DurableError, Snapshot
+from canon_ops.runtime.clock import Clock
+
+__all__ = ["Inbox", "Remains"]
+
+REMEMBERED: Final = 1_024  # what a running adapter remembers of finished messages; Canon adapter R2.14
+PRUNE_EVERY: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What the last gateway left of this agent.
+
+    Attributes:
+        is_first: the agent has never been connected from this home.
+        known: the newest finished messages, oldest first.
+        items: the unfinished ones, in order.
+    """
+
+    is_first: bool
+    cursor: str | None
+    known: tuple[str, ...]
+    background: Mapping[str, tuple[str, ...]]
+    items: tuple[Item, ...]
+    turns: tuple[DeadTurn, ...]
+
+
+class Inbox:
+    """The rows of one agent; everything is called on the loop, nothing here waits unless it is awaited.
+
+    Args:
+        lost: told when something could not be written, so that the stream may bring it again.
+    """
+
+    def __init__(self, file: StateFile, owner: Owner, clock: Clock, *, lost: Callable[[], None]) -> None:
+        self._file = file
+        self._owner = owner
+        self._clock = clock
+        self._lost = lost
+        self._reached: str | None = None  # the event of the newest step that was begun
+        self._wanted: str | None = None  # an event without a message: the cursor may go there when there is time
+        self._moving: asyncio.Task[None] | None = None
+        self._item_of: dict[str, str] = {}  # turn -> item
+        self._noted: set[str] = set()  # turns that are on the disk
+        self._finished = 0
+
+    async def load(self) -> Remains:
+        """Read what is left; called once, before anything else.
+
+        Raises:
+            DurableError: the file cannot be read or written.
+        """
+        is_first = await self._file.write(store.begin_cursor, self._owner, now_ms=self._clock.now_ms())
+        remains = await self._file.read(partial(_remains, owner=self._owner, is_first=is_first))
+        self._reached = remains.cursor
+        return remains
+
+    # --- messages and the stream ---------------------------------------------------------------------------------
+
+    def record(
+        self, item_id: str, conversation_id: str, payload: Any, *, event_id: str | None
+    ) -> asyncio.Task[Receipt]:
+        """Write a message down and move the cursor to its event; the host may have it when the task is done."""
+        return self._watched(
+            self._file.write(
+                store.record,
+                self._owner,
+                item_id,
+                conversation_id,
+                payload,
+                step=self._step(event_id),
+                now_ms=self._clock.now_ms(),
+            )
+        )
+
+    def keep_background(self, conversation_id: str, entries: Sequence[str], *, event_id: str | None) -> None:
+        """Remember what was said without asking for a turn."""
+        self._watched(
+            self._file.write(
+                store.keep_background,
+                self._owner,
+                conversation_id,
+                entries,
+                step=self._step(event_id),
+                now_ms=self._clock.now_ms(),
+            )
+        )
+
+    def passed(self, event_id: str | None) -> None:
+        """An event that needs no record: the cursor follows when there is time, over any number of them at once."""
+        if event_id:
+            self._wanted = event_id
+            if self._moving is None:
+                self._moving = asyncio.get_running_loop().create_task(self._follow())
+
+    def opens_at(self, event_id: str | None) -> None:
+        """The stream is about to be opened here."""
+        self._reached, self._wanted = event_id, None
+        self._file.write(store.set_cursor, self._owner, event_id, now_ms=self._clock.now_ms())
+
+    def missed(
+        self, kind: GapKind, *, from_event: str | None = None, to_event: str | None = None
+    ) -> asyncio.Task[None]:
+        """Messages may have been missed."""
+        if kind is GapKind.EXPIRED:
+            self._reached, self._wanted = to_event, None
+        return self._file.write(
+            store.add_gap,
+            self._owner,
+            kind,
+            from_event=from_event,
+            to_event=to_event,
+            now_ms=self._clock.now_ms(),
+        )
+
+    async def untold_gaps(self) -> tuple[Gap, ...]:
+        """What the home channel has not heard of."""
+        return tuple(gap for gap in await self._file.read(store.gaps, self._owner) if not gap.told)
+
+    # --- the host's runs -----------------------------------------------------------------------------------------
+
+    def handed(self, item_id: str, conversation_id: str, *, session: str | None, background: Sequence[str]) -> None:
+        """The host has the item."""
+        self._file.write(
+            store.handed,
+            self._owner,
+            item_id,
+            conversation_id,
+            session=session,
+            background=background,
+            now_ms=self._clock.now_ms(),
+        )
+
+    async def started(self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str) -> None:
+        """A run begins; returns when that is on the disk, or cannot be: the answer matters more than the note."""
+        try:
+            await self.begins(item_id, turn_id=turn_id, conversation_id=conversation_id, session=session)
+        except DurableError:
+            return  # logged where it was written
+
+    def begins(self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str) -> asyncio.Task[None]:
+        """Like :meth:`started`, for a caller that cannot wait."""
+        self._noted.add(turn_id)
+        if item_id is not None:
+            self._item_of[turn_id] = item_id
+        return self._file.write(
+            partial(_begin, owner=self._owner, now_ms=self._clock.now_ms()), item_id, turn_id, conversation_id, session
+        )
+
+    async def shows(self, turn_id: str, conversation_id: str) -> None:
+        """Something of the turn is about to be shown on Canon."""
+        if turn_id in self._noted:
+            return
+        self._noted.add(turn_id)
+        try:
+            await self._file.write(store.open_turn, self._owner, turn_id, conversation_id, now_ms=self._clock.now_ms())
+        except DurableError:
+            return
+
+    def item_of(self, turn_id: str) -> str | None:
+        """The message for which a turn runs."""
+        return self._item_of.get(turn_id)
+
+    def closed(self, effect: TurnClosed, *, is_stopping: bool) -> None:
+        """A turn is over: settle its item, or say where it stands."""
+        item_id = self._item_of.pop(effect.turn_id, None)
+        if effect.turn_id in self._noted:
+            self._noted.discard(effect.turn_id)
+            self._file.write(store.close_turn, self._owner, effect.turn_id)
+        if item_id is None:
+            return
+        after = after_run(effect.outcome, effect.evidence, is_stopping=is_stopping)
+        if isinstance(after, Settlement):
+            self.settle(item_id, after)
+        elif after is State.HANDED:
+            self._file.write(store.give_back, self._owner, item_id, now_ms=self._clock.now_ms())
+
+    def cleared(self, conversation_id: str) -> None:
+        """The node of a conversation is gone."""
+        self._file.write(store.forget_closed, self._owner, conversation_id)
+
+    def settle(self, item_id: str, why: Settlement) -> None:
+        """Nothing more happens to the item."""
+        self._file.write(store.settle, self._owner, item_id, why, now_ms=self._clock.now_ms())
+        self._finished += 1
+        if self._finished % PRUNE_EVERY == 0:
+            self._file.write(store.prune, self._owner)
+
+    def absorb(self, session: str, *, but: str | None) -> None:
+        """The host has nothing of the session any more: what it was given is in the runs that are over."""
+        self._file.write(store.absorb, self._owner, session, but=but, now_ms=self._clock.now_ms())
+
+    # --- the cursor ----------------------------------------------------------------------------------------------
+
+    def _step(self, event_id: str | None) -> Step | None:
+        if not event_id:
+            return None
+        step, self._reached, self._wanted = Step(self._reached, event_id), event_id, None
+        return step
+
+    async def _follow(self) -> None:
+        try:
+            while self._wanted is not None:
+                step = self._step(self._wanted)
+                assert step is not None  # noqa: S101  # an event that is wanted has an id
+                await self._watched(self._file.write(store.move_cursor, self._owner, step, now_ms=self._clock.now_ms()))
+        except DurableError:
+            return  # the stream will bring it again
+        finally:
+            self._moving = None
+
+    def _watched(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        task.add_done_callback(self._look)
+        return task
+
+    def _look(self, task: asyncio.Task[Any]) -> None:
+        """A step that was not taken stops the cursor for good, until the stream is opened again behind it."""
+        if not task.cancelled() and task.exception() is not None:
+            self._lost()
+
+
+def _remains(snapshot: Snapshot, *, owner: Owner, is_first: bool) -> Remains:
+    return Remains(
+        is_first=is_first,
+        cursor=store.cursor(snapshot, owner),
+        known=tuple(store.settled_ids(snapshot, owner, limit=REMEMBERED)),
+        background=store.background(snapshot, owner),
+        items=tuple(store.unsettled(snapshot, owner)),
+        turns=tuple(store.dead_turns(snapshot, owner)),
+    )
+
+
+def _begin(
+    transaction: Any,
+    item_id: str | None,
+    turn_id: str,
+    conversation_id: str,
+    session: str,
+    *,
+    owner: Owner,
+    now_ms: int,
+) -> None:
+    store.open_turn(transaction, owner, turn_id, conversation_id, now_ms=now_ms)
+    if item_id is not None:
+        store.started(transaction, owner, item_id, session=session, turn_id=turn_id, now_ms=now_ms)

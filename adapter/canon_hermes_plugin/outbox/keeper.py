@@ -1,0 +1,92 @@
+"""The outbox of one adapter on disk: an operation stands there from before its first attempt until Canon has it all.
+
+With a turn's answer its message is settled, in the same transaction: from then on the answer is repeated, never made
+again. Source: decisions X1, X2; defects D6, D54.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from canon_hermes_plugin.inbox import store as inbox
+from canon_hermes_plugin.inbox.items import Owner, Settlement
+from canon_hermes_plugin.outbox import store
+from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.outbox.store import State
+from canon_hermes_plugin.state_file import StateFile
+from canon_ops.durable import DurableError, Transaction
+from canon_ops.runtime.clock import Clock
+
+__all__ = ["Outbox"]
+
+
+class Outbox:
+    """The operations of one agent.
+
+    Args:
+        item_of: the message that a turn answers.
+    """
+
+    def __init__(self, file: StateFile, owner: Owner, clock: Clock, *, item_of: Callable[[str], str | None]) -> None:
+        self._file = file
+        self._owner = owner
+        self._clock = clock
+        self._item_of = item_of
+
+    async def pending(self) -> tuple[Operation, ...]:
+        """What is owed, oldest first.
+
+        Raises:
+            DurableError: the file cannot be read.
+        """
+        return tuple(await self._file.read(store.pending, self._owner))
+
+    async def record(self, operation: Operation, *, told_gap: int | None = None) -> bool:
+        """Write an operation down before its first attempt.
+
+        Args:
+            told_gap: the gap of which it tells the home channel; nothing is written when that was told before.
+
+        Returns:
+            False when a gap was told before. A disk that takes nothing is logged and does not hold the message up: it
+            is sent, and only its repetition after a crash is lost.
+        """
+        turn_id = operation.turn_id
+        item_id = self._item_of(turn_id) if turn_id is not None else None
+        now_ms = self._clock.now_ms()
+
+        def write(transaction: Transaction) -> bool:
+            if told_gap is not None and not inbox.tell_gap(transaction, self._owner, told_gap):
+                return False
+            store.keep(transaction, self._owner, operation, now_ms=now_ms)
+            if item_id is not None:
+                inbox.settle(transaction, self._owner, item_id, Settlement.ANSWER, now_ms=now_ms)
+            return True
+
+        try:
+            return await self._file.write(write)
+        except DurableError:
+            return True
+
+    def confirm(self, operation: Operation) -> None:
+        """Canon has one more part."""
+        self._file.write(store.confirm, self._owner, operation, now_ms=self._clock.now_ms())
+
+    def settle(self, operation: Operation) -> None:
+        """Canon has all of it."""
+        self._file.write(store.settle, self._owner, operation)
+
+    def note_failure(self, operation: Operation, error: str) -> None:
+        """An attempt failed, and there will be another."""
+        self._file.write(store.note_failure, self._owner, operation, error, now_ms=self._clock.now_ms())
+
+    def put_aside(self, operation: Operation, state: State, error: str) -> None:
+        """Nobody tries any more, until somebody says so."""
+        self._file.write(store.put_aside, self._owner, operation, state, error, now_ms=self._clock.now_ms())
+
+    async def is_wanted(self, operation: Operation) -> bool:
+        """Whether nobody has discarded it meanwhile."""
+        try:
+            return await self._file.read(store.state_of, self._owner, operation) is State.PENDING
+        except DurableError:
+            return True

@@ -1,0 +1,221 @@
+"""The inbox on disk: once a message, never past a message, nobody else's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox.items import Item, Settlement, State
+from canon_hermes_plugin.inbox.recovery import DeadTurn
+from canon_hermes_plugin.inbox.store import GapKind, Receipt, Step
+from tests.support.canon_state import ANOTHER, NOW, OWNER, Rows
+
+PAYLOAD = {
+    "conversationId": "c1",
+    "message": {"id": "m1", "text": "half a \ud83d emoji"},
+    "replyAuthority": {"token": "t"},
+}
+
+
+def recorded(rows: Rows, item_id: str = "m1", step: Step | None = None, **more: Any) -> Receipt:
+    values = {"owner": OWNER, "conversation": "c1", "payload": PAYLOAD, **more}
+    return rows(
+        store.record, values["owner"], item_id, values["conversation"], values["payload"], step=step, now_ms=NOW
+    )
+
+
+def started(rows: Rows, item_id: str = "m1", *, session: str = "s1", turn: str = "t1") -> None:
+    rows(store.started, OWNER, item_id, session=session, turn_id=turn, now_ms=NOW)
+
+
+def handed(rows: Rows, item_id: str = "m1", *, session: str = "s1", background: tuple[str, ...] = ()) -> None:
+    rows(store.handed, OWNER, item_id, "c1", session=session, background=background, now_ms=NOW)
+
+
+def states(rows: Rows) -> dict[str, str]:
+    return dict(rows.table("SELECT item_id, coalesce(settlement, state) FROM inbox"))
+
+
+def test_a_message_is_recorded_once(rows: Rows) -> None:
+    """The same message again is known; until the host has it, it may still be handed over."""
+    first, again = recorded(rows), recorded(rows)
+    handed(rows)
+    later = recorded(rows)
+
+    assert (first, again, later) == (Receipt.NEW, Receipt.AGAIN, Receipt.KNOWN)
+    assert rows(store.unsettled, OWNER) == [Item("m1", "c1", State.HANDED, PAYLOAD, session="s1")]
+
+
+def test_the_cursor_moves_with_the_receipt(rows: Rows) -> None:
+    """X1: one transaction carries both."""
+    new = rows(store.begin_cursor, OWNER, now_ms=NOW)
+    recorded(rows, "m1", Step(None, "e1"))
+
+    assert (new, rows(store.cursor, OWNER)) == (True, "e1")
+    assert rows(store.begin_cursor, OWNER, now_ms=NOW) is False
+
+
+def test_the_cursor_waits_for_a_step_that_was_not_taken(rows: Rows) -> None:
+    """X1: when a write fails and the next ones do not, the cursor stays before the message that is missing."""
+    rows(store.begin_cursor, OWNER, now_ms=NOW)
+    recorded(rows, "m1", Step(None, "e1"))
+    # m2 with the step e1 -> e2 failed
+    recorded(rows, "m3", Step("e2", "e3"))
+    moved = rows(store.move_cursor, OWNER, Step("e3", "e4"), now_ms=NOW)
+    waiting = rows(store.cursor, OWNER)
+    rows(store.set_cursor, OWNER, "e1", now_ms=NOW)
+    recorded(rows, "m2", Step("e1", "e2"))
+    recorded(rows, "m3", Step("e2", "e3"))
+
+    assert (moved, waiting, rows(store.cursor, OWNER)) == (False, "e1", "e3")
+
+
+def test_a_run_begins_is_given_back_and_begins_again(rows: Rows) -> None:
+    """X2: a run that left no trace does not count, and the next one may have another session and turn."""
+    recorded(rows)
+    handed(rows)
+    started(rows)
+    rows(store.give_back, OWNER, "m1", now_ms=NOW)
+    (queued,) = rows(store.unsettled, OWNER)
+    started(rows, turn="t2")
+    (again,) = rows(store.unsettled, OWNER)
+
+    assert (queued.state, queued.runs) == (State.HANDED, 0)
+    assert (again.state, again.turn_id, again.runs) == (State.STARTED, "t2", 1)
+
+
+def test_a_hand_over_that_is_noted_late_takes_nothing_back(rows: Rows) -> None:
+    """The run may begin before the hand-over is written down: it stays started, and keeps its background."""
+    recorded(rows)
+    started(rows)
+    handed(rows, background=("[Ann] before",))
+
+    assert rows(store.unsettled, OWNER) == [Item("m1", "c1", State.STARTED, PAYLOAD, ("[Ann] before",), "s1", "t1", 1)]
+
+
+def test_what_is_settled_keeps_its_id_only(rows: Rows) -> None:
+    """Content and authority leave the disk; the first reason stays, and no late call brings the item back."""
+    recorded(rows)
+    first = rows(store.settle, OWNER, "m1", Settlement.ANSWER, now_ms=NOW)
+    second = rows(store.settle, OWNER, "m1", Settlement.FAILURE, now_ms=NOW)
+    started(rows)
+    handed(rows, background=("x",))
+    rows(store.give_back, OWNER, "m1", now_ms=NOW)
+
+    assert (first, second, recorded(rows)) == (True, False, Receipt.KNOWN)
+    assert rows(store.unsettled, OWNER) == []
+    assert rows.table("SELECT settlement, payload, background FROM inbox") == [("answer", "", "[]")]
+
+
+def test_an_idle_session_has_absorbed_what_it_was_given(rows: Rows) -> None:
+    """What the host merged into another message never starts; it is settled when the session is idle, ``but`` one."""
+    for item in ("merged", "steered", "queued", "elsewhere", "running"):
+        recorded(rows, item)
+        handed(rows, item, session="s2" if item == "elsewhere" else "s1")
+    recorded(rows, "not handed")
+    started(rows, "running")
+
+    count = rows(store.absorb, OWNER, "s1", but="queued", now_ms=NOW)
+
+    assert count == 2
+    assert states(rows) == {
+        "merged": "absorbed",
+        "steered": "absorbed",
+        "queued": "handed",
+        "elsewhere": "handed",
+        "running": "started",
+        "not handed": "recorded",
+    }
+
+
+def test_nobody_touches_another_agents_rows(rows: Rows) -> None:
+    """X1: every statement is bound to environment and agent; only the count shows all."""
+    for owner in (OWNER, ANOTHER):
+        rows(store.begin_cursor, owner, now_ms=NOW)
+        recorded(rows, "m1", Step(None, "e1"), owner=owner)
+        rows(store.keep_background, owner, "c1", ("x",), step=Step("e1", "e2"), now_ms=NOW)
+        rows(store.open_turn, owner, "t1", "c1", now_ms=NOW)
+    before = rows(store.unsettled, ANOTHER)
+
+    handed(rows, background=("x",))
+    started(rows)
+    rows(store.settle, OWNER, "m1", Settlement.ANSWER, now_ms=NOW)
+    rows(store.absorb, OWNER, "s1", but=None, now_ms=NOW)
+    rows(store.prune, OWNER, kept=0)
+    rows(store.set_cursor, OWNER, None, now_ms=NOW)
+    rows(store.close_turn, OWNER, "t1")
+    rows(store.forget_closed, OWNER, "c1")
+
+    assert rows(store.unsettled, ANOTHER) == before
+    assert (rows(store.cursor, ANOTHER), rows(store.background, ANOTHER)) == ("e2", {"c1": ("x",)})
+    assert rows(store.dead_turns, ANOTHER) == [DeadTurn("t1", "c1", NOW)]
+    assert (rows(store.unsettled, OWNER), rows(store.background, OWNER), rows(store.dead_turns, OWNER)) == ([], {}, [])
+    assert [(each.owner, each.state, each.count) for each in rows(store.tally)] == [(ANOTHER, State.RECORDED, 1)]
+
+
+def test_only_the_newest_finished_messages_are_remembered(rows: Rows) -> None:
+    """The file does not grow with the number of messages; unfinished ones are never forgotten."""
+    recorded(rows, "waits")
+    for number in range(6):
+        recorded(rows, f"m{number}")
+        rows(store.settle, OWNER, f"m{number}", Settlement.ANSWER, now_ms=NOW)
+
+    gone = rows(store.prune, OWNER, kept=4)
+
+    assert gone == 2
+    assert rows(store.settled_ids, OWNER, limit=3) == ["m3", "m4", "m5"]
+    assert [item.item_id for item in rows(store.unsettled, OWNER)] == ["waits"]
+
+
+def test_background_is_kept_until_it_is_taken(rows: Rows) -> None:
+    """R3.8: the lines of a conversation wait on disk, and move to the message that takes them."""
+    rows(store.keep_background, OWNER, "c1", ("[Ann] one",), step=None, now_ms=NOW)
+    rows(store.keep_background, OWNER, "c2", ("[Ben] two",), step=None, now_ms=NOW + 1)
+    rows(store.keep_background, OWNER, "c1", ("[Ann] one", "[Ann] \ud83d"), step=None, now_ms=NOW + 2)
+    kept = rows(store.background, OWNER)
+    recorded(rows)
+    handed(rows, background=kept["c1"])
+
+    assert list(kept.items()) == [("c1", ("[Ann] one", "[Ann] \ud83d")), ("c2", ("[Ben] two",))]
+    assert (rows(store.background, OWNER), rows(store.unsettled, OWNER)[0].background) == (
+        {"c2": ("[Ben] two",)},
+        kept["c1"],
+    )
+
+
+def test_gaps_are_kept_and_told_once(rows: Rows) -> None:
+    """X4: an expired replay moves the cursor where the server says; the home channel hears of a gap once."""
+    rows(store.begin_cursor, OWNER, now_ms=NOW)
+    rows(store.add_gap, OWNER, GapKind.FIRST, now_ms=NOW)
+    rows(store.add_gap, OWNER, GapKind.EXPIRED, from_event="e1", to_event="e9", now_ms=NOW + 1)
+    first, expired = rows(store.gaps, OWNER)
+
+    assert (first.kind, first.told) == (GapKind.FIRST, True)
+    assert (expired.from_event, expired.to_event, expired.at_ms, expired.told) == ("e1", "e9", NOW + 1, False)
+    assert rows(store.cursor, OWNER) == "e9"
+    assert [rows(store.tell_gap, OWNER, expired.number) for _ in range(2)] == [True, False]
+
+
+def test_a_stream_that_never_brings_anything_has_one_gap(rows: Rows) -> None:
+    """X4: opened without a cursor again and again, the stretch grows; the next event ends it."""
+    rows(store.begin_cursor, OWNER, now_ms=NOW)
+    for minute in range(3):
+        rows(store.add_gap, OWNER, GapKind.NO_CURSOR, now_ms=NOW + minute)
+    grown = [(gap.kind, gap.at_ms) for gap in rows(store.gaps, OWNER)]
+
+    assert grown == [(GapKind.NO_CURSOR, NOW + 2)]
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_turns_are_known_until_their_node_is_gone(rows: Rows, closed: bool) -> None:
+    """D37: a turn that was opened stands on the disk until the conversation's node was deleted after its end."""
+    rows(store.open_turn, OWNER, "t1", "c1", now_ms=NOW)
+    if closed:
+        rows(store.close_turn, OWNER, "t1")
+    before = rows(store.dead_turns, OWNER)
+    rows(store.forget_closed, OWNER, "c1")
+
+    assert before == [DeadTurn("t1", "c1", NOW, closed)]
+    assert len(rows(store.dead_turns, OWNER)) == (0 if closed else 1)

@@ -1,0 +1,136 @@
+"""The outbox on disk: the exact operation, until Canon has it or a person gives it up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canon_hermes_plugin.outbox import operations, store
+from canon_hermes_plugin.outbox.codec import decode, encode
+from canon_hermes_plugin.outbox.operations import Book, Operation, Reserved
+from canon_hermes_plugin.outbox.store import State
+from canon_hermes_plugin.turn.effects import Final
+from canon_ops.wire.ids import ConversationId, TurnId
+from canon_ops.wire.messages import ReplyAuthority
+from canon_ops.wire.requests import SendMessage, encode_body
+from tests.support.canon_state import ANOTHER, NOW, OWNER, Rows
+
+AUTHORITY = ReplyAuthority("m1", "t" * 40, "2027-01-01T00:00:00Z")
+
+
+def an_operation(text: str = "the answer", turn: str = "t1") -> Operation:
+    final = Final(TurnId(turn), ConversationId("c1"), text, "m1", {"hermes": {"z": 1, "a": [1.5]}}, {}, AUTHORITY)
+    reserved = operations.reserve(Book(), final)
+    assert isinstance(reserved, Reserved)
+    return reserved.operation
+
+
+def kept(rows: Rows, operation: Operation) -> None:
+    rows(store.keep, OWNER, operation, now_ms=NOW)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+LONE = st.sampled_from(["\ud83d", "a\udc00b", "\U0001f642"])
+
+
+@given(
+    text=st.text() | LONE,
+    metadata=st.dictionaries(st.text(), JSON, max_size=4),
+    options=st.dictionaries(st.text(), JSON, max_size=3),
+    reply_to=st.none() | st.text(min_size=1),
+    authority=st.none() | st.just(AUTHORITY),
+    attachments=st.lists(st.dictionaries(st.text(), JSON, max_size=3), max_size=2),
+)
+def test_a_stored_message_has_the_same_bytes(
+    text: str,
+    metadata: dict[str, object],
+    options: dict[str, object],
+    reply_to: str | None,
+    authority: ReplyAuthority | None,
+    attachments: list[dict[str, object]],
+) -> None:
+    """R7.17: whatever a message holds, its body after a restart is the body before it, to the byte."""
+    message = SendMessage("c1", text, "id-1", reply_to, metadata, "text", tuple(attachments), authority, options)
+
+    again = decode(encode(message))
+
+    assert again == message
+    assert encode_body(again.body()) == encode_body(message.body())
+
+
+def test_an_operation_comes_back_whole(rows: Rows) -> None:
+    """X1: parts, ids, metadata and authority, in order, and how many of them Canon has."""
+    operation = an_operation("x" * 9_000)
+    kept(rows, operation)
+    rows(store.confirm, OWNER, replace(operation, confirmed=2), now_ms=NOW)
+
+    assert rows(store.pending, OWNER) == [replace(operation, confirmed=2)]
+    assert len(operation.messages) == 3
+
+
+def test_a_settled_operation_leaves_nothing(rows: Rows) -> None:
+    """Parts go with their operation."""
+    operation = an_operation()
+    kept(rows, operation)
+    rows(store.settle, OWNER, operation)
+
+    assert rows(store.pending, OWNER) == []
+    assert rows.table("SELECT count(*) FROM outbox_parts") == [(0,)]
+    assert rows(store.state_of, OWNER, operation) is None
+
+
+def test_the_same_operation_again_keeps_its_progress(rows: Rows) -> None:
+    """A repetition of what is kept changes nothing but wakes it; another text under the same ids takes its place."""
+    operation = an_operation("x" * 5_000)
+    kept(rows, operation)
+    rows(store.confirm, OWNER, replace(operation, confirmed=1), now_ms=NOW)
+    rows(store.put_aside, OWNER, operation, State.HELD, "busy", now_ms=NOW)
+    kept(rows, operation)
+    (again,) = rows(store.pending, OWNER)
+    kept(rows, an_operation("another"))
+    (other,) = rows(store.pending, OWNER)
+
+    assert (again.confirmed, other.texts) == (1, ("another",))
+
+
+def test_what_nobody_tries_is_shown_and_waits_for_a_person(rows: Rows) -> None:
+    """X9: a refused operation stands there with its reason until it is retried or discarded."""
+    refused, held = an_operation(turn="t1"), an_operation(turn="t2")
+    kept(rows, refused)
+    kept(rows, held)
+    rows(store.note_failure, OWNER, refused, "busy", now_ms=NOW)
+    rows(store.put_aside, OWNER, refused, State.REFUSED, "no such room", now_ms=NOW + 1)
+    rows(store.put_aside, OWNER, held, State.HELD, "busy", now_ms=NOW + 1)
+    first, second = rows(store.all_postings)
+
+    assert (first.state, first.attempts, first.error) == (State.REFUSED, 1, "no such room")
+    assert (second.state, second.conversation_id, second.turn_id) == (State.HELD, "c1", "t2")
+    assert rows(store.pending, OWNER) == []
+    assert [rows(store.retry, first.number, now_ms=NOW) for _ in range(2)] == [True, False]
+    assert [rows(store.discard, second.number) for _ in range(2)] == [True, False]
+    assert rows(store.pending, OWNER) == [refused]
+    assert rows(store.stored, second.number) is None
+
+
+def test_another_agents_operations_are_shown_and_not_sent(rows: Rows) -> None:
+    """X1: the list has every owner's, what is owed only one's."""
+    rows(store.keep, ANOTHER, an_operation(), now_ms=NOW)
+
+    assert rows(store.pending, OWNER) == []
+    assert [posting.owner for posting in rows(store.all_postings)] == [ANOTHER]
+
+
+def test_stored_text_is_ascii(rows: Rows) -> None:
+    """A lone surrogate, which SQLite cannot hold, stays an escape."""
+    kept(rows, an_operation("half \ud83d"))
+    ((text,),) = rows.table("SELECT message FROM outbox_parts")
+
+    assert text.isascii()
+    assert json.loads(text)["text"] == "half \ud83d"
