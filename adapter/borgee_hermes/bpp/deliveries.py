@@ -1,0 +1,92 @@
+"""Inbound events between the socket and their one receiver. Pure.
+
+One event is handed over at a time and the next one only after it was settled. An event that was received is never
+dropped because its connection ended: this generation of the protocol has no replay, so nobody would send it again. Only
+the delivery that is open at that moment becomes stale, which tells its receiver that a server with cursors would not
+have counted the checkpoint. Source: Borgee 1.8, W29.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from borgee_hermes.bpp.errors import ProtocolCapacity, StaleDelivery
+from borgee_hermes.bpp.events import InboundEvent
+from borgee_hermes.bpp.limits import Limits
+
+__all__ = ["Handed", "Waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """An event in its receiver's hands, under a number of ours."""
+
+    number: int
+    event: InboundEvent
+
+
+class Waiting:
+    """The buffer and the open delivery."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._events: deque[tuple[InboundEvent, int]] = deque()
+        self._bytes = 0
+        self._number = 0
+        self._open: int | None = None
+        self.is_taking = True
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def can_hand_over(self) -> bool:
+        """There is an event, and nobody has one in hands."""
+        return bool(self._events) and self._open is None
+
+    def add(self, event: InboundEvent, size: int) -> None:
+        """Keep an event until it is its turn; during a drain it is dropped.
+
+        Raises:
+            ProtocolCapacity: the receiver is too far behind.
+        """
+        if not self.is_taking:
+            return
+        limits = self._limits
+        if len(self._events) >= limits.waiting_events or self._bytes + size > limits.waiting_event_bytes:
+            raise ProtocolCapacity(
+                f"{len(self._events)} events ({self._bytes:,} bytes) wait to be taken over; there is no room for more."
+            )
+        self._events.append((event, size))
+        self._bytes += size
+
+    def hand_over(self) -> Handed | None:
+        """The next event, which is open from now on; None when there is none, or one is open."""
+        if not self.can_hand_over:
+            return None
+        event, size = self._events.popleft()
+        self._bytes -= size
+        self._number += 1
+        self._open = self._number
+        return Handed(self._number, event)
+
+    def settle(self, number: int) -> None:
+        """Close the open delivery.
+
+        Raises:
+            StaleDelivery: its connection has ended.
+        """
+        if number != self._open:
+            raise StaleDelivery("The connection that this event came over has ended.")
+        self._open = None
+
+    def connection_ended(self) -> None:
+        """The open delivery is stale from now on; what waits goes on waiting."""
+        self._open = None
+
+    def stop(self) -> None:
+        """Drop what waits, and what comes."""
+        self.is_taking = False
+        self._events.clear()
+        self._bytes = 0

@@ -1,0 +1,150 @@
+"""One connection in the shell: dials, reads and writes until the session or the other end is through with it.
+
+It reports everything to the session under its generation and does nothing on its own: an end that the session has not
+ordered is reported, an end that it has ordered is not. Source: Borgee 1.13, 1.14, W21.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+from borgee_hermes.bpp.effects import Effect
+from borgee_hermes.bpp.errors import ProtocolError
+from borgee_hermes.bpp.limits import Limits
+from borgee_hermes.bpp.session import Session
+from borgee_hermes.bpp.wire import Batch, DialFailed, DialRefused, Ended, MessageTooBig, Wire
+from canon_ops.client.deadline import within
+from canon_ops.runtime.clock import Clock
+
+__all__ = ["Line"]
+
+
+class Line:
+    """The owner of one socket.
+
+    Args:
+        dial: opens it; may be cancelled.
+        apply: carries out what the session answers to a report.
+
+    Attributes:
+        writable: set when there may be something to write.
+    """
+
+    def __init__(
+        self,
+        generation: int,
+        session: Session,
+        dial: Callable[[], Awaitable[Wire]],
+        apply: Callable[[Iterable[Effect]], None],
+        *,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
+        self.writable = asyncio.Event()
+        self._generation = generation
+        self._session = session
+        self._dial = dial
+        self._apply = apply
+        self._clock = clock
+        self._limits = limits
+        self._wire: Wire | None = None
+        self._goodbye: int | None = None
+        self._over = asyncio.Event()
+
+    def hang_up(self, code: int | None) -> None:
+        """End it: with a close frame, or at once when ``code`` is None."""
+        self._goodbye = code
+        self._over.set()
+
+    def ping(self) -> None:
+        """Ask the other end for a sign of life."""
+        if self._wire is not None:
+            self._wire.ping()
+
+    async def run(self) -> None:
+        """Return when the socket is gone."""
+        living = asyncio.ensure_future(self._live())
+        over = asyncio.ensure_future(self._over.wait())
+        try:
+            await asyncio.wait({living, over}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            over.cancel()
+            living.cancel()
+            await asyncio.wait({living})  # unlike awaiting it, this raises nothing of its
+            await self._let_go()
+        if not living.cancelled():
+            living.result()
+
+    async def _let_go(self) -> None:
+        if self._wire is None:
+            return
+        try:
+            if self._over.is_set() and self._goodbye is not None:
+                await within(self._clock, self._limits.close_s, self._wire.close(self._goodbye))
+        except TimeoutError:
+            pass
+        finally:
+            self._wire.abort()
+
+    async def _live(self) -> None:
+        try:
+            self._wire = await self._dial()
+        except DialRefused as refused:
+            self._apply(self._session.dial_refused(self._generation, refused.status, self._now_s()))
+            return
+        except DialFailed as failed:
+            self._apply(self._session.dial_failed(self._generation, str(failed), self._now_s()))
+            return
+        self._apply(self._session.opened(self._generation, self._now_s()))
+        both = {asyncio.ensure_future(self._read(self._wire)), asyncio.ensure_future(self._write(self._wire))}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in both:
+                task.cancel()
+            await asyncio.wait(both)
+        for task in both:
+            if not task.cancelled():
+                task.result()
+
+    async def _read(self, wire: Wire) -> None:
+        while True:
+            batch = await wire.read()
+            self._session.heard(self._generation, self._now_s())
+            for message in batch.messages:
+                self._apply(self._session.received(self._generation, message, self._now_s()))
+            if batch.end is not None:
+                self._apply(self._ended(batch))
+                return
+
+    def _ended(self, batch: Batch) -> Iterable[Effect]:
+        match batch.end:
+            case Ended(code):
+                return self._session.closed(self._generation, code, self._now_s())
+            case MessageTooBig():
+                return self._session.too_big(self._generation)
+            case ProtocolError() as error:
+                return self._session.broken(self._generation, error, self._now_s())
+            case None:
+                return ()
+
+    async def _write(self, wire: Wire) -> None:
+        while True:
+            taken = self._session.take(self._generation)
+            if taken is None:
+                self.writable.clear()
+                await self.writable.wait()
+                continue
+            key, data = taken
+            wire.write(data)
+            self._apply(self._session.wrote(self._generation, key, self._now_s()))
+            if wire.has_unsent:
+                try:
+                    await within(self._clock, self._limits.write_s, wire.drain())
+                except TimeoutError:
+                    self._apply(self._session.stalled(self._generation, self._now_s()))
+                    return
+
+    def _now_s(self) -> float:
+        return self._clock.monotonic_s()
