@@ -7,10 +7,10 @@ the Hermes host expects that from a platform whose settings do not hold.
 ::
 
     UsageError       UnknownEnvironment  BadEndpoint  MissingEndpoint  ForeignDatabase  BadOption  UnsetReference
-                     BadBootstrap
+                     BadBootstrap  BadBorgeeOption  BorgeeKeyInConfig
     CredentialError  NotConfigured  EnvironmentMissing  UnknownProfile  ForeignProfile  UnboundProfile  AmbiguousProfile
                      BorgeeKeyMissing
-    RefusedError     DamagedFile  UnreadableDotenv
+    RefusedError     DamagedFile  UnreadableDotenv  BorgeeUnshared
                      PendingProblem: PendingTokenMissing  PendingUnbound  PendingPhoneDiffers  PendingAgentDiffers
                      PendingForeign  PendingKeyDiffers  AgentDiffers  AcknowledgementOrphaned
     ConflictError    PendingVanished
@@ -29,9 +29,12 @@ __all__ = [
     "AgentDiffers",
     "AmbiguousProfile",
     "BadBootstrap",
+    "BadBorgeeOption",
     "BadEndpoint",
     "BadOption",
+    "BorgeeKeyInConfig",
     "BorgeeKeyMissing",
+    "BorgeeUnshared",
     "DamagedFile",
     "EnvironmentMissing",
     "ForeignDatabase",
@@ -185,6 +188,45 @@ class BorgeeKeyMissing(CredentialError, ValueError):
             f"No Borgee credential: BORGEE_API_KEY is not set, nor in {dotenv_file}",
             fix="canon-ops env set BORGEE_API_KEY",
             file=dotenv_file,
+        )
+
+
+class BorgeeKeyInConfig(UsageError, ValueError):
+    """A key of Borgee's in config.yaml, where everybody who reads or shares the file would have it."""
+
+    code = "borgee_key_in_config"
+
+    def __init__(self, place: str, config_file: str) -> None:
+        super().__init__(
+            f"{place} in {config_file} holds a key; Borgee's key comes only from BORGEE_API_KEY",
+            fix=f"canon-ops env set BORGEE_API_KEY, then canon-ops config unset {place}",
+            file=config_file,
+        )
+
+
+class BadBorgeeOption(UsageError, ValueError):
+    """A value in Borgee's block that cannot be one."""
+
+    code = "borgee_option_invalid"
+
+    def __init__(self, name: str, value: object, allowed: str, place: Origin) -> None:
+        super().__init__(
+            f"borgee.{name} cannot be {value!r} ({place.describe()}); it must be {allowed}",
+            fix=place.to_change("VALUE"),
+            file=place.file,
+        )
+
+
+class BorgeeUnshared(RefusedError, ValueError):
+    """A setting of the whole gateway with which Borgee's promises do not hold."""
+
+    code = "borgee_gateway_setting"
+
+    def __init__(self, key: str, value: str, why: str, config_file: str) -> None:
+        super().__init__(
+            f"Borgee needs {key}: {value} in {config_file}: {why}",
+            fix=f"canon-ops config set {key} {value}",
+            file=config_file,
         )
 
 

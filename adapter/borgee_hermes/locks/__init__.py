@@ -1,0 +1,1 @@
+"""One process for a Hermes home, one for a key at a server. Read ownership.py."""
