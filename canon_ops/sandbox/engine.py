@@ -1,44 +1,20 @@
-"""The one place where the pure parts are kept, locked and waited on.
+"""The one place where the pure parts of the Canon server are kept, locked and waited on.
 
-Requests arrive on the server's loop, the Python verbs of a test on any thread: both go through :meth:`Engine.act`, one
-step at a time. After a step, streams of agents with new events and everybody who waits for a condition are woken.
+A step that published events wakes the streams of the agents that they are for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from canon_ops.sandbox.faults import FaultBook
 from canon_ops.sandbox.journal import Journal
+from canon_ops.sandbox.stage import SandboxClock, Stage, WaitTimeout
 from canon_ops.sandbox.state import World
 
 __all__ = ["Engine", "OpenStream", "SandboxClock", "WaitTimeout"]
-
-T = TypeVar("T")
-
-
-class WaitTimeout(TimeoutError):
-    """The condition did not come true in time; the message says what was waited for."""
-
-
-class SandboxClock:
-    """The server's wall time: the real one plus what was added by hand."""
-
-    def __init__(self) -> None:
-        self._ahead_ms = 0
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 + self._ahead_ms
-
-    def advance(self, seconds: float) -> None:
-        """Move the server's time forward: expiries, typing marks and authorities age at once."""
-        self._ahead_ms += round(seconds * 1000)
 
 
 @dataclass(eq=False, slots=True)
@@ -51,68 +27,29 @@ class OpenStream:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Engine:
+class Engine(Stage[World]):
     """World, faults and journal behind one lock."""
 
     def __init__(self, world: World, *, clock: SandboxClock, faults: FaultBook, journal: Journal) -> None:
-        self.world = world
-        self.clock = clock
+        super().__init__(world, clock=clock)
         self.faults = faults
         self.journal = journal
         self.streams: list[OpenStream] = []
         self.streams_opened = 0
-        self.closing = False
-        self.failures: list[BaseException] = []
-        self._changed = threading.Condition(threading.RLock())
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._loop_thread = 0
-        self._stopping = asyncio.Event()
-        self._waiters: set[asyncio.Event] = set()
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Remember the server's loop; called once on its thread, before the first request."""
-        self._loop = loop
-        self._loop_thread = threading.get_ident()
+    def collect(self) -> Callable[[], None] | None:
+        """Wake the streams of the agents for whom something was published."""
+        published = self.world.take_published()
+        return (lambda: self._wake_streams(published)) if published else None
 
-    async def pause(self, seconds: float) -> None:
-        """Wait on the server's loop; a stop ends it early."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
+    def let_go(self) -> None:
+        """Wake every stream, so that it sees the end."""
+        self._wake_streams({stream.agent_id for stream in self.streams})
 
-    def act(self, step: Callable[[World, int], T]) -> T:
-        """Carry out one step under the lock and wake whoever it concerns. Any thread; never blocks for long."""
-        with self.changing() as world:
-            return step(world, self.clock.now_ms())
-
-    @contextmanager
-    def changing(self) -> Iterator[World]:
-        """The lock around one change, with the wake-ups at its end."""
-        with self._changed:
-            yield self.world
-            published = self.world.take_published()
-            self._changed.notify_all()
-        if published or self._waiters:
-            self._on_loop(lambda: self._wake(published))
-
-    def read(self, look: Callable[[World], T]) -> T:
-        """Look at the world under the lock."""
-        with self._changed:
-            return look(self.world)
-
-    def _on_loop(self, action: Callable[[], None]) -> None:
-        if threading.get_ident() == self._loop_thread:
-            action()
-        elif self._loop is not None:
-            with suppress(RuntimeError):  # the loop has closed: nobody is left to be woken
-                self._loop.call_soon_threadsafe(action)
-
-    def _wake(self, agents: set[str]) -> None:
+    def _wake_streams(self, agents: set[str]) -> None:
         for stream in self.streams:
             if stream.agent_id in agents:
                 stream.wake.set()
-        for waiter in self._waiters:
-            waiter.set()
 
     # Streams ----------------------------------------------------------------------------------------------------
 
@@ -136,53 +73,5 @@ class Engine:
             for stream in chosen:
                 stream.wake.set()
 
-        self._on_loop(wake)
+        self.on_loop(wake)
         return len(chosen)
-
-    def close(self) -> None:
-        """Let every stream and every waiter end: the server is about to stop."""
-        self.closing = True
-        with self._changed:
-            self._changed.notify_all()
-        self._on_loop(self._let_go)
-
-    def _let_go(self) -> None:
-        self._stopping.set()
-        self._wake({stream.agent_id for stream in self.streams})
-
-    # Waiting ----------------------------------------------------------------------------------------------------
-
-    def wait(self, condition: Callable[[], T | None], *, timeout_s: float, what: str) -> T:
-        """Block until ``condition`` (called under the lock) gives something true. Not for the server's own thread."""
-        deadline = time.monotonic() + timeout_s
-        with self._changed:
-            while True:
-                found = condition()
-                if found:
-                    return found
-                left = deadline - time.monotonic()
-                if left <= 0 or self.closing:
-                    raise WaitTimeout(f"waited {timeout_s:g} s for {what}")
-                self._changed.wait(left)
-
-    async def wait_async(self, condition: Callable[[], T | None], *, timeout_s: float, what: str) -> T:
-        """The same for coroutines on the server's loop."""
-        changed = asyncio.Event()
-        self._waiters.add(changed)
-        try:
-            async with asyncio.timeout(timeout_s):
-                while True:
-                    with self._changed:
-                        found = condition()
-                    if found:
-                        return found
-                    if self.closing:
-                        raise WaitTimeout(f"the sandbox stopped while something waited for {what}")
-                    await changed.wait()
-                    changed.clear()
-        except TimeoutError as exc:
-            if isinstance(exc, WaitTimeout):
-                raise
-            raise WaitTimeout(f"waited {timeout_s:g} s for {what}") from exc
-        finally:
-            self._waiters.discard(changed)

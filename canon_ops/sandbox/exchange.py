@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from canon_ops.sandbox.engine import Engine
-from canon_ops.sandbox.fault_actions import Action, Answer, Bend, Delay, Rename, Reset
+from canon_ops.sandbox.fault_actions import Answer, AnyAction, Bend, Delay, Rename, Reset
 from canon_ops.sandbox.faults import Armed, Meeting
 from canon_ops.sandbox.http import Arrived, Receive, Scope, Send, answer, read, reset_connection
 from canon_ops.sandbox.journal import Entry
@@ -43,7 +43,7 @@ class _Work:
     reply: Reply | None = None
 
     @property
-    def action(self) -> Action | None:
+    def action(self) -> AnyAction | None:
         return self.fault.kind.action if self.fault else None
 
 

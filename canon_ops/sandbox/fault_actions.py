@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 __all__ = [
     "Action",
     "Answer",
+    "AnyAction",
     "Bend",
     "Delay",
     "DropStream",
@@ -23,7 +24,14 @@ __all__ = [
     "Schedule",
 ]
 
-Point = Literal["request", "stream", "event"]
+Point = str
+"""Where a fault strikes; Canon's server has ``request``, ``stream`` and ``event``."""
+
+
+class AnyAction(Protocol):
+    """What a fault does, as a dataclass whose fields settings may replace; each server has its own kinds."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 # What can go wrong --------------------------------------------------------------------------------------------------
@@ -133,7 +141,7 @@ class FaultKind:
 
     name: str
     point: Point
-    action: Action
+    action: AnyAction
     says: str
     method: str = "*"
     path: str = "*"

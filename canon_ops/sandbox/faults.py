@@ -106,10 +106,12 @@ class FaultBook:
     Args:
         limit_per_occasion: no occasion is spoiled more often than this by all faults together, so that a client which
             makes three attempts can win; None is without limit.
+        kinds: the table of faults by name.
     """
 
-    def __init__(self, limit_per_occasion: int | None = None) -> None:
+    def __init__(self, limit_per_occasion: int | None = None, *, kinds: Mapping[str, FaultKind] = KINDS) -> None:
         self.limit_per_occasion = limit_per_occasion
+        self._kinds = kinds
         self.armed: list[Armed] = []
         self._spoiled: Counter[tuple[Point, str]] = Counter()
 
@@ -122,7 +124,7 @@ class FaultBook:
         """Put a fault on duty.
 
         Args:
-            name: a key of :data:`KINDS`.
+            name: a key of the table.
             settings: fields of :class:`Schedule` (``times``, ``every``, ``skip``, ``burst``); ``status``, ``seconds``,
                 ``body``, ``headers``, ``commit`` or ``how`` of the action; ``method``, ``path`` or ``event`` of the
                 matcher; anything else must equal the field of that (dotted) name in the request's body or the event's
@@ -131,9 +133,7 @@ class FaultBook:
         Raises:
             UnknownFault: no such kind.
         """
-        kind = KINDS.get(name)
-        if kind is None:
-            raise UnknownFault(f"no fault is called {name!r}; there are {', '.join(sorted(KINDS))}")
+        kind = _known(name, self._kinds)
         schedule: dict[str, Any] = {
             key: settings.pop(key) for key in ("skip", "every", "burst", "times") if key in settings
         }
@@ -191,7 +191,13 @@ def _check(name: str, schedule: Mapping[str, Any], settings: Mapping[str, Any]) 
             raise UnknownFault(f"{name}: {key} has the wrong type: {settings[key]!r}")
 
 
-def parse_fault(text: str) -> tuple[str, dict[str, Any]]:
+def _known(name: str, kinds: Mapping[str, FaultKind]) -> FaultKind:
+    if name not in kinds:
+        raise UnknownFault(f"no fault is called {name!r}; there are {', '.join(sorted(kinds))}")
+    return kinds[name]
+
+
+def parse_fault(text: str, kinds: Mapping[str, FaultKind] = KINDS) -> tuple[str, dict[str, Any]]:
     """Read ``send-429:every=5,burst=2`` into a name and settings; ``none`` lifts a limit."""
     name, _, rest = text.partition(":")
     settings: dict[str, Any] = {}
@@ -200,8 +206,7 @@ def parse_fault(text: str) -> tuple[str, dict[str, Any]]:
         if not equals:
             raise UnknownFault(f"{item!r} in {text!r} is not of the form setting=value")
         settings[key] = _value(value)
-    if name not in KINDS:
-        raise UnknownFault(f"no fault is called {name!r}; there are {', '.join(sorted(KINDS))}")
+    _known(name, kinds)
     return name, settings
 
 

@@ -12,7 +12,7 @@ from canon_ops.sandbox.model.server import ModelSandbox
 from canon_ops.sandbox.options import CanonOptions, Endpoints, ModelEndpoints, ModelOptions
 from canon_ops.sandbox.server import CanonSandbox
 
-__all__ = ["run_canon", "run_model"]
+__all__ = ["run_canon", "run_model", "stopped_by_signal"]
 
 
 def run_canon(options: CanonOptions, announce: Callable[[Endpoints], None]) -> signal.Signals:
@@ -20,20 +20,20 @@ def run_canon(options: CanonOptions, announce: Callable[[Endpoints], None]) -> s
 
     ``announce`` is called once, when both listeners accept. Main thread only: it takes the signals.
     """
-    with _stopped_by_signal() as stopped, CanonSandbox(options) as box:
+    with stopped_by_signal() as stopped, CanonSandbox(options) as box:
         announce(box.endpoints)
         return stopped()
 
 
 def run_model(options: ModelOptions, announce: Callable[[ModelEndpoints], None]) -> signal.Signals:
     """Serve a model endpoint; like :func:`run_canon`."""
-    with _stopped_by_signal() as stopped, ModelSandbox(options) as model:
+    with stopped_by_signal() as stopped, ModelSandbox(options) as model:
         announce(model.endpoints)
         return stopped()
 
 
 @contextmanager
-def _stopped_by_signal() -> Iterator[Callable[[], signal.Signals]]:
+def stopped_by_signal() -> Iterator[Callable[[], signal.Signals]]:
     """Take SIGINT and SIGTERM for the time of the block; the value blocks until one came."""
     came = threading.Event()
     which: list[signal.Signals] = []

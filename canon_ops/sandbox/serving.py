@@ -12,7 +12,7 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,13 @@ __all__ = ["TRANSPORT", "ServerThread", "loopback_socket", "reset", "write_ready
 TRANSPORT: Final = "canon_ops.transport"
 GRACE_S: Final = 2
 LOOK_EVERY_S: Final = 0.002
+
+Hook = Callable[[], Awaitable[None] | None]
+
+
+async def _called(hook: Hook) -> None:
+    if (waiting := hook()) is not None:
+        await waiting
 
 
 class _Protocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # chosen at import time by uvicorn
@@ -67,16 +74,16 @@ def reset(transport: asyncio.Transport) -> None:
 class _Server(uvicorn.Server):
     """Uvicorn's server with a start that can be waited for and a stop that does not poll."""
 
-    def __init__(self, config: uvicorn.Config, *, on_start: Callable[[], None], on_stop: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, *, on_start: Hook, on_stop: Hook) -> None:
         super().__init__(config)
         self._on_start = on_start
         self._on_stop = on_stop
         self.asked_to_stop = asyncio.Event()
 
     async def main_loop(self) -> None:
-        self._on_start()
+        await _called(self._on_start)
         await self.asked_to_stop.wait()
-        self._on_stop()
+        await _called(self._on_stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Uvicorn's own end without its fixed pause: a test suite stops hundreds of these."""
@@ -100,7 +107,7 @@ class ServerThread:
     Args:
         app: the ASGI application.
         sockets: from :func:`loopback_socket`; closed at the end.
-        on_start: called on the thread, on the running loop, before the first request.
+        on_start: called on the thread, on the running loop, before the first request; may be a coroutine function.
         on_stop: called there when the stop begins: the application lets go of its long responses.
     """
 
@@ -110,8 +117,8 @@ class ServerThread:
         sockets: Sequence[socket.socket],
         *,
         name: str,
-        on_start: Callable[[], None] = lambda: None,
-        on_stop: Callable[[], None] = lambda: None,
+        on_start: Hook = lambda: None,
+        on_stop: Hook = lambda: None,
     ) -> None:
         self._app = app
         self._sockets = list(sockets)
@@ -162,8 +169,8 @@ class ServerThread:
         self._server = _Server(config, on_start=self._started, on_stop=self._on_stop)
         await self._server.serve(sockets=self._sockets)
 
-    def _started(self) -> None:
-        self._on_start()
+    async def _started(self) -> None:
+        await _called(self._on_start)
         self._listening.set()
 
 

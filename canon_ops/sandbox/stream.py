@@ -13,7 +13,7 @@ from typing import Any
 from canon_ops.sandbox.engine import Engine, OpenStream
 from canon_ops.sandbox.events import Event, Expired
 from canon_ops.sandbox.exchange import authenticated
-from canon_ops.sandbox.fault_actions import Action, Answer, DropStream, EndStream, Forget, Mute, Reshape
+from canon_ops.sandbox.fault_actions import Answer, AnyAction, DropStream, EndStream, Forget, Mute, Reshape
 from canon_ops.sandbox.faults import Meeting
 from canon_ops.sandbox.frames import HEARTBEAT, bare_frame, chunks
 from canon_ops.sandbox.http import Arrived, Receive, Scope, Send, answer, read, reset_connection
@@ -64,7 +64,7 @@ class EventStream:
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b""})
 
-    def _admit(self, arrived: Arrived) -> tuple[Entry, Action | None, Agent | Reply]:
+    def _admit(self, arrived: Arrived) -> tuple[Entry, AnyAction | None, Agent | Reply]:
         """Note the request, ask the faults, check the key."""
         engine = self._engine
         with engine.changing() as world:
@@ -109,7 +109,7 @@ class _Connection:
         self._stream = OpenStream(agent.agent_id, 0)
         self._held: Event | None = None
 
-    async def run(self, cursor: str | None, action: Action | None, receive: Receive) -> None:
+    async def run(self, cursor: str | None, action: AnyAction | None, receive: Receive) -> None:
         """Serve until the reader leaves, a fault or a person ends it, or the server stops."""
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if isinstance(action, EndStream):
@@ -221,7 +221,7 @@ class _Connection:
                 await self._write(event.frame().encode())
         await self._release_held()
 
-    def _spoiler(self, event: Event) -> Action | None:
+    def _spoiler(self, event: Event) -> AnyAction | None:
         payload = event.payload()
         meeting = Meeting(
             point="event",
