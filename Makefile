@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs wheel test-wheel crash-durable bench clean
+.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel crash-durable bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,11 @@ imports: $(STAMP)  ## import-linter: floors and homes of libraries
 	$(BIN)/lint-imports
 
 docs: $(STAMP)  ## check that generated documents agree with the code
+	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python scripts/scenarios.py --check
+
+generate: $(STAMP)  ## write completions, manual pages, command reference and JSON Schemas from the command tree
+	$(BIN)/python -m scripts.generate
 
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
@@ -62,7 +66,7 @@ wheel: $(STAMP)  ## build the wheel into dist/
 test-interop: $(STAMP)  ## the sandbox against the published plugins in real gateways (made in .hosts, once)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 
-test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bus, strace, zsh (apt or dnf)
+test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bus, strace, zsh, fish, mandoc (apt or dnf)
 	scripts/test_tools.sh
 
 test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service, none, and one that never answers

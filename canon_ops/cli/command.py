@@ -106,7 +106,8 @@ class OperatorCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         common = {*CommonOptions.__dataclass_fields__, "help"}
-        parameters = [(param, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        parameters = [(param, param.get_help_record(ctx)) for param in options]
         sections = {
             "Options": [record for param, record in parameters if record and param.name not in common],
             "Options of every command": [record for param, record in parameters if record and param.name in common],

@@ -1,7 +1,8 @@
-"""The entry points of the command line, and the two pages that need no command.
+"""The entry points of the command line, and the answers that need no command.
 
-``--version`` and the list of commands are answered here with almost nothing imported: starting them may cost half of
-``import click`` on top of it and no more (tests/benchmarks/bench_cli_start.py). All else goes to run.py.
+``--version``, the list of commands and what a completion script asks are answered here with almost nothing imported:
+starting them may cost half of ``import click`` on top of it and no more (tests/benchmarks/bench_cli_start.py). All else
+goes to run.py.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def start(program: str, platform: str, arguments: Sequence[str], environ: Mappin
     Returns:
         The exit code; everything that had to be said has been written.
     """
-    page = _page(program, arguments)
+    page = _page(program, arguments, environ)
     if page is None:
         from canon_ops.cli.run import run
 
@@ -50,7 +51,11 @@ def start(program: str, platform: str, arguments: Sequence[str], environ: Mappin
     return 0
 
 
-def _page(program: str, arguments: Sequence[str]) -> str | None:
+def _page(program: str, arguments: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    if list(arguments[:1]) == ["__complete"]:
+        from canon_ops.cli.completion.answer import answer
+
+        return answer(arguments[1:], environ)
     if list(arguments) == ["--version"]:
         return f"{program} {__version__}\n"
     if list(arguments) in ([], ["-h"], ["--help"]):

@@ -217,6 +217,36 @@ ROOT = Entry(
             ),
         ),
         Entry(
+            "completion",
+            "Complete commands, options and values in bash, zsh and fish.",
+            section="For scripts",
+            children=(
+                Entry("show", "Print the completion script of a shell.", "completion:show_command"),
+                Entry(
+                    "install", "Put the completion script where the shell looks for it.", "completion:install_command"
+                ),
+                Entry(
+                    "status",
+                    "Show for each shell whether its completion script is there, current, and found.",
+                    "completion:status_command",
+                ),
+                Entry(
+                    "uninstall",
+                    "Remove the completion script of a shell, and what --rc added.",
+                    "completion:uninstall_command",
+                ),
+            ),
+        ),
+        Entry(
+            "man",
+            "Read the manual.",
+            section="For scripts",
+            children=(
+                Entry("show", "Show the manual page of a command.", "man:show_command"),
+                Entry("path", "Print the folder of the manual pages, for MANPATH.", "man:path_command"),
+            ),
+        ),
+        Entry(
             "schema",
             "Describe the JSON documents of the other commands.",
             section="For scripts",

@@ -25,6 +25,10 @@ SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
 
 # Words of the command -> its arguments in an empty home, and its exit code there.
 COMMANDS: dict[str, tuple[list[str], int]] = {
+    "completion install": (["bash"], 0),
+    "completion show": (["bash"], 0),
+    "completion status": ([], 0),
+    "completion uninstall": (["bash"], 0),
     "config add": (["plugins.enabled", "canon-hermes"], 0),
     "config get": (["plugins.enabled"], 3),
     "config set": (["streaming.enabled", "true"], 0),
@@ -43,6 +47,8 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "host list": ([], 0),
     "host show": ([], 0),
     "install": (["--skip-package", "--dry-run", "--no-allow-all-users"], 0),
+    "man path": ([], 0),
+    "man show": (["version"], 0),
     "preferences list": ([], 0),
     "preferences set": (["keyring.use", "true"], 0),
     "preferences unset": (["keyring.use"], 0),
@@ -101,7 +107,14 @@ def environ(tmp_path: Path) -> dict[str, str]:
     home = tmp_path / "home"
     home.mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "TERM": "xterm-256color", "COLUMNS": "80", "PYTHONWARNINGS": "error"}
+    return {
+        **kept,
+        "HOME": str(home),
+        "TERM": "xterm-256color",
+        "COLUMNS": "80",
+        "PYTHONWARNINGS": "error",
+        "MANPAGER": "cat",
+    }
 
 
 def call(name: str, *options: str, environ: dict[str, str], **streams: Any) -> subprocess.CompletedProcess[str]:

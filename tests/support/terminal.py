@@ -32,16 +32,23 @@ class _AnsweringScreen(pyte.HistoryScreen):
 class Screen:
     """One program on a terminal of ``columns`` x ``rows``.
 
-    As a context manager it ends the program on the way out, when it still runs.
+    As a context manager it ends the program on the way out, when it still runs. ``echo`` is how the terminal begins: a
+    shell's line editor shows nothing where it is off.
     """
 
     def __init__(
-        self, command: Sequence[str], environ: Mapping[str, str], *, columns: int = 80, rows: int = 40
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        columns: int = 80,
+        rows: int = 40,
+        echo: bool = False,
     ) -> None:
         self._screen = _AnsweringScreen(columns, rows, self._answer)
         self._stream = pyte.ByteStream(self._screen)
         self._child = pexpect.spawn(
-            command[0], list(command[1:]), env=dict(environ), dimensions=(rows, columns), timeout=5, echo=False
+            command[0], list(command[1:]), env=dict(environ), dimensions=(rows, columns), timeout=5, echo=echo
         )
         self.raw = b""
 

@@ -1,0 +1,60 @@
+"""Everything that is generated from the command tree and checked in, by its path in the checkout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from canon_ops.cli.commands.schema import loaded_commands
+from canon_ops.cli.completion.scripts import scripts
+from canon_ops.cli.envelope import schema_name
+from canon_ops.cli.manual.markdown import chapter, contents
+from canon_ops.cli.manual.page import pages
+from canon_ops.cli.manual.roff import man_page
+from canon_ops.cli.schemas import document_schema
+from canon_ops.operate.shell_completion import Shell
+
+__all__ = ["FOLDERS", "differences", "generated_files"]
+
+# Whatever lies in these and is not generated is a leftover; the README in docs/reference is generated too.
+FOLDERS = ("completions", "man/man1", "docs/reference", "docs/schemas")
+
+
+def generated_files() -> Mapping[PurePosixPath, str]:
+    """Path below the checkout → text."""
+    files: dict[str, str] = {}
+    for shell, texts in scripts().items():
+        for name, text in texts.items():
+            files[f"completions/{name}{'.bash' if shell is Shell.BASH else ''}"] = text
+    every = pages()
+    for page in every:
+        files[f"man/man1/{page.name}.1"] = man_page(page)
+    files["docs/reference/README.md"] = contents(every)
+    for first in dict.fromkeys(page.words[0] for page in every if page.words):
+        files[f"docs/reference/{first}.md"] = chapter([page for page in every if page.words[:1] == (first,)])
+    for command in loaded_commands():
+        name = schema_name(command.document_words, command.schema_version)
+        schema = document_schema(command.document_words, command.data, command.schema_version)
+        files[f"docs/schemas/{name.replace('/', '.')}.json"] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    return {PurePosixPath(name): text for name, text in files.items()}
+
+
+def differences(root: Path) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
+    """What is missing or other than generated, and what lies there and is not generated."""
+    wanted = generated_files()
+    other = [path for path, text in wanted.items() if _text_of(root / path) != text]
+    there = [
+        PurePosixPath(file.relative_to(root).as_posix())
+        for folder in FOLDERS
+        for file in sorted((root / folder).rglob("*"))
+        if file.is_file()
+    ]
+    return other, [path for path in there if path not in wanted]
+
+
+def _text_of(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
