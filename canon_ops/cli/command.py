@@ -89,7 +89,7 @@ class OperatorCommand(click.Command):
         session.options = CommonOptions(**_taken(values, CommonOptions))
         if self.writes:
             values["write"] = WriteOptions(**_taken(values, WriteOptions))
-            session.learn_secrets_of_home()
+            session.redact.before_quoting(session.learn_secrets_of_home)
         assert self.callback is not None  # noqa: S101 - given in __init__
         result: Result = self.callback(Context(session), **values)
         return result

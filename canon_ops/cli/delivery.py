@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-
 from canon_ops.cli.errors import Failure
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import Session
@@ -22,6 +20,7 @@ def deliver(session: Session, result: Result) -> None:
     """
     out = session.streams.out
     if session.options.json:
+        session.redact.catch_up()
         out.write(_document(session, result.exit_code, result))
         return
     if session.for_people:
@@ -42,9 +41,12 @@ def deliver_failure(session: Session, failure: Failure, exc: BaseException) -> N
     Raises:
         OutputLost: stdout is closed or full.
     """
+    session.redact.catch_up()
     if failure.is_ours:
         session.learn_secrets_of_home()
         if session.options.verbose:
+            import traceback
+
             session.streams.err.write("".join(traceback.format_exception(exc)))
     if session.options.json:
         session.streams.out.write(_document(session, failure.exit_code, Result({}, problems=(failure.problem,))))

@@ -7,6 +7,7 @@ goes to run.py.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,11 @@ from canon_ops import __version__
 from canon_ops.cli.streams import OutputLost, Streams, plug_closed_descriptors, process_streams
 
 __all__ = ["canon_hermes", "main", "start"]
+
+
+# Container objects between two collections. Starting makes tens of thousands that all stay; looking through them again
+# and again (the default is 700) costs a tenth of a short command.
+_COLLECT_AFTER = 50_000
 
 
 def main() -> int:
@@ -70,4 +76,5 @@ def _start_process(program: str, platform: str) -> int:
         sys.stderr.write("canon-ops runs on Linux and macOS; Windows is not supported.\n")
         return 3
     plug_closed_descriptors()
+    gc.set_threshold(_COLLECT_AFTER)
     return start(program, platform, sys.argv[1:], os.environ, process_streams(os.environ))

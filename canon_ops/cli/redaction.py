@@ -7,7 +7,7 @@ typed), and anything that looks like a key of Canon or Borgee. Keys of the sandb
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["SECRET_MARK", "Redactor"]
 
@@ -39,7 +39,18 @@ class Redactor:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._values: set[str] = set()
         self._masked: dict[str, int] = {}  # values behind telling names in diffs, in the order in which they were met
+        self._lesson: Callable[[], None] | None = None
         self.learn(environ)
+
+    def before_quoting(self, lesson: Callable[[], None]) -> None:
+        """Let ``lesson`` teach this the secrets of files, when it is needed: see :meth:`catch_up`."""
+        self._lesson = lesson
+
+    def catch_up(self) -> None:
+        """Take the lesson that was put off, now that something will be said that may quote a file."""
+        lesson, self._lesson = self._lesson, None
+        if lesson is not None:
+            lesson()
 
     def learn(self, variables: Mapping[str, str]) -> None:
         """Take the values of the variables whose names tell that they are secret."""
@@ -70,6 +81,7 @@ class Redactor:
 
         Different values get different marks (``[secret]``, ``[secret 2]``), so that the change of a secret is seen.
         """
+        self.catch_up()
         found = _ASSIGNMENT.fullmatch(text)
         if found and _is_telling(found["name"]):
             number = self._masked.setdefault(found["value"], len(self._masked) + 1)

@@ -90,6 +90,7 @@ class HermesHome:
         how: which rule chose it.
         managed_by: the package manager that owns the home and refuses edits, or None.
         redirected: a bare ``hermes`` that is told this home would follow the sticky choice away from it.
+        administrator: the folder whose values win over this home's, or None; see canon_ops.hermes.managed_scope.
     """
 
     path: Path
@@ -98,6 +99,7 @@ class HermesHome:
     how: HomeChoice
     managed_by: str | None = None
     redirected: bool = False
+    administrator: Path | None = None
 
     @property
     def config_file(self) -> Path:
@@ -258,7 +260,14 @@ def _found(home: Path, root: Path, how: HomeChoice, environ: Mapping[str, str]) 
         how=how,
         managed_by=_managed_by(home, environ),
         redirected=home.parent.name != "profiles" and _sticky(root) is not None,
+        administrator=_administrator(environ),
     )
+
+
+def _administrator(environ: Mapping[str, str]) -> Path | None:
+    """The administrator's folder (Hermes host, 2.6, second kind)."""
+    folder = Path(environ.get("HERMES_MANAGED_DIR", "").strip() or "/etc/hermes")
+    return folder if folder.is_dir() else None
 
 
 def _profile_name(home: Path, root: Path) -> str:

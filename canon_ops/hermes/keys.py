@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from canon_ops.hermes.key_table import KNOWN_KEYS, PLATFORM_FIELDS, PLATFORM_SHARED
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
@@ -78,6 +77,8 @@ def near_key(name: str, file: KeyFile) -> str | None:
     """The known key that ``name`` is probably a misspelling of; None for a known one and for one that is unlike any."""
     if find_key(name, file) is not None:
         return None
+    from difflib import get_close_matches
+
     near = get_close_matches(name, [known for where, known in _BY_NAME if where is file], n=1, cutoff=0.85)
     return near[0] if near else None
 

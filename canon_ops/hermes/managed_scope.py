@@ -17,11 +17,9 @@ from typing import ClassVar
 
 from canon_ops.errors import CanonOpsError, RefusedError
 from canon_ops.files.reading import read_optional
+from canon_ops.hermes.homes import HermesHome
 
-__all__ = ["FOLDER_VARIABLE", "ManagedScope", "PinnedByAdministrator", "managed_scope"]
-
-FOLDER_VARIABLE = "HERMES_MANAGED_DIR"
-_DEFAULT_FOLDER = Path("/etc/hermes")
+__all__ = ["ManagedScope", "PinnedByAdministrator", "managed_scope"]
 
 
 class PinnedByAdministrator(RefusedError):
@@ -32,7 +30,7 @@ class PinnedByAdministrator(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class ManagedScope:
-    """What one administrator's folder pins; empty where there is none.
+    """What one administrator's folder pins.
 
     Attributes:
         variables: of its ``.env``, as Hermes reads them.
@@ -65,12 +63,11 @@ class ManagedScope:
                 raise _pinned(".".join(leaf), self.folder / "config.yaml")
 
 
-def managed_scope(environ: Mapping[str, str]) -> ManagedScope:
-    """What the administrator pins for processes of this environment."""
-    told = environ.get(FOLDER_VARIABLE, "").strip()
-    folder = Path(told) if told else _DEFAULT_FOLDER
-    if not folder.is_dir():
-        return ManagedScope(folder)
+def managed_scope(home: HermesHome) -> ManagedScope | None:
+    """What the administrator of this machine pins for a home; None where there is no such layer."""
+    folder = home.administrator
+    if folder is None:
+        return None
     return ManagedScope(folder, _variables(folder / ".env"), frozenset(_leaves(_tree(folder / "config.yaml"))))
 
 

@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 
 from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.files.transaction import Transaction
+from canon_ops.files.history import Retention
+from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.managed_scope import managed_scope
 
 __all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed"]
 
@@ -58,22 +60,31 @@ def edit_config(
     dry_run: bool = False,
     expected: Sequence[tuple[Path | None, str]] = (),
     mask: Callable[[str], str] | None = None,
+    lock_timeout_s: float = 10.0,
+    retention: Retention | None = None,
+    with_diff: bool = True,
 ) -> ConfigEdited:
     """Apply ``edit`` to the home's config.yaml, which is created when it does not exist.
 
     Args:
         path: what is edited, for the report.
+        edit: may run again on the fresh text, when somebody else wrote meanwhile.
         label: the command as the history shows it; never a secret.
         expected: (file, SHA-256) pairs; see :func:`expect_unchanged`.
         mask: hides secrets in each line of the diff.
+        retention: how much history stays.
+        with_diff: False when nobody will look at it.
 
     Raises:
-        ManagedHome: the home belongs to a package manager.
+        ManagedHome, PinnedByAdministrator: the home, or the value, belongs to somebody else.
         ConfigSyntaxError, ConfigRefused: the text cannot be read, or the edit cannot be made safely.
         ChangedUnderUs, LockTimeout: somebody else was at it.
     """
     file = home.config_file
-    with Transaction(home.path, label=label, dry_run=dry_run, refuse=lambda _path: refuse_managed(home)) as files:
+    if (scope := managed_scope(home)) is not None:
+        scope.refuse_path(path)
+
+    def once(files: Transaction) -> ConfigEdited:
         data = files.read(file)
         expect_unchanged(files, expected, home=home, changing=[file])
         old = ConfigDocument.parse(data or b"", str(file))
@@ -81,18 +92,29 @@ def edit_config(
         if new.data != old.data:
             files.stage(file, new.data, private=True)
         changes = files.changes()
-        history_id = files.commit()
-    before, after = old.find(path), new.find(path)
-    return ConfigEdited(
-        path=format_path(path),
-        before=before.value if before else None,
-        after=after.value if after else None,
-        changed=bool(changes),
-        files=tuple(change.path for change in changes),
-        diff="".join(change.diff(mask=mask) for change in changes),
-        history_id=history_id,
-        dry_run=dry_run,
-    )
+        before, after = old.find(path), new.find(path)
+        return ConfigEdited(
+            path=format_path(path),
+            before=before.value if before else None,
+            after=after.value if after else None,
+            changed=bool(changes),
+            files=tuple(change.path for change in changes),
+            diff="".join(change.diff(mask=mask) for change in changes) if with_diff else "",
+            history_id=files.commit(),
+            dry_run=dry_run,
+        )
+
+    def make() -> Transaction:
+        return Transaction(
+            home.path,
+            timeout_s=lock_timeout_s,
+            label=label,
+            dry_run=dry_run,
+            refuse=lambda _path: refuse_managed(home),
+            retention=retention,
+        )
+
+    return edit_files(once, make)
 
 
 def refuse_managed(home: HermesHome) -> ManagedHome | None:

@@ -141,7 +141,8 @@ def fix_env(writing: Writing) -> EnvFixed:
 
 
 def _edited(writing: Writing, name: str, edit: Callable[[DotenvDocument], DotenvDocument]) -> EnvEdited:
-    managed_scope(writing.environ).refuse_variable(name)
+    if (scope := managed_scope(writing.home)) is not None:
+        scope.refuse_variable(name)
     before = after = DotenvDocument.parse(b"")
 
     def once(document: DotenvDocument) -> DotenvDocument:

@@ -56,25 +56,30 @@ def list_variables(home: HermesHome, environ: Mapping[str, str], *, unset: bool 
     """
     document = DotenvDocument.parse(read_optional(home.env_file) or b"", str(home.env_file))
     known = [key for key in KNOWN_KEYS if key.file is KeyFile.DOTENV]
-    scope = managed_scope(environ)
+    pinned, file = _pinned(home)
     names = dict.fromkeys(
         [
             *(entry.name for entry in document.entries if entry.value is not None),
             *(key.name for key in known if key.name in environ),
-            *sorted(scope.variables),
+            *sorted(pinned),
             *(key.name for key in known if unset and key.default is not None),
         ]
     )
-    found = (_look_up(name, document, environ, scope.variables, str(scope.folder / ".env")) for name in names)
+    found = (_look_up(name, document, environ, pinned, file) for name in names)
     return tuple(each for each in found if each is not None)
 
 
 def find_variable(home: HermesHome, environ: Mapping[str, str], name: str) -> Variable | None:
     """One variable in force; None when nobody sets it. Raises as :func:`list_variables`."""
     document = DotenvDocument.parse(read_optional(home.env_file) or b"", str(home.env_file))
-    scope = managed_scope(environ)
-    found = _look_up(name, document, environ, scope.variables, str(scope.folder / ".env"))
+    found = _look_up(name, document, environ, *_pinned(home))
     return None if found is None or found.place.source == "default" else found
+
+
+def _pinned(home: HermesHome) -> tuple[Mapping[str, str], str]:
+    """The administrator's variables, and their file."""
+    scope = managed_scope(home)
+    return (scope.variables, str(scope.folder / ".env")) if scope else ({}, "")
 
 
 def _look_up(

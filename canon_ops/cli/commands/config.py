@@ -16,10 +16,10 @@ from canon_ops.cli.output import Block, Diff, Line, Mark, Problem, Raw, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import ExitCode, UsageError
 from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.reading import read_optional
 from canon_ops.files.values import TYPES, BadValue, parse_value
 from canon_ops.files.yaml_path import format_path, parse_path
 from canon_ops.hermes.keys import KeyFile, KnownKey, find_key, near_key
-from canon_ops.hermes.surroundings import read_optional
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
 
 __all__ = ["ConfigValue", "add_command", "get_command", "set_command"]
@@ -149,6 +149,7 @@ def _edited(context: Context, path: KeyPath, edit: Edit, label: str, write: Writ
         dry_run=write.dry_run,
         expected=write.if_unchanged,
         mask=context.redact.line,
+        with_diff=write.diff or context.options.json,
     )
     return Result(done, _report(context, done, write))
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.hermes.managed_scope import FOLDER_VARIABLE, PinnedByAdministrator, managed_scope
+from canon_ops.hermes.homes import resolve_home
+from canon_ops.hermes.managed_scope import ManagedScope, PinnedByAdministrator, managed_scope
 
 CONFIG = "model:\n  default: m\napprovals: {}\nplugins:\n  enabled: [a]\n"
 ENV = "# policy\nCANON_AGENT='pinned'\n  TZ = UTC \nnothing\nexport X=1\nQ=\"a'\n"
@@ -21,12 +22,18 @@ def environ(tmp_path: Path) -> dict[str, str]:
     """A process with an administrator's folder."""
     (tmp_path / "config.yaml").write_text(CONFIG)
     (tmp_path / ".env").write_text(ENV)
-    return {FOLDER_VARIABLE: str(tmp_path)}
+    return {"HERMES_MANAGED_DIR": str(tmp_path)}
+
+
+def scope_of(environ: dict[str, str]) -> ManagedScope:
+    scope = managed_scope(resolve_home({"HOME": "/nonexistent", **environ}))
+    assert scope is not None
+    return scope
 
 
 def test_variables_and_leaves_are_pinned(environ: dict[str, str]) -> None:
     """A value, what lies below it, and a mapping that holds one; their neighbours are free."""
-    scope = managed_scope(environ)
+    scope = scope_of(environ)
 
     paths: list[list[str | int]] = [["model", "default"], ["model"], ["plugins", "enabled", 0], ["approvals", "mode"]]
     for path in paths:
@@ -44,9 +51,10 @@ def test_nothing_is_pinned_where_nothing_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("a: [\n")
     (tmp_path / ".env").write_bytes(b"A=\xff\n")
 
-    assert not managed_scope({FOLDER_VARIABLE: str(tmp_path)}).variables
-    assert not managed_scope({FOLDER_VARIABLE: str(tmp_path)}).leaves
-    assert not managed_scope({FOLDER_VARIABLE: str(tmp_path / "none")}).variables
+    environ = {"HERMES_MANAGED_DIR": str(tmp_path)}
+
+    assert (dict(scope_of(environ).variables), scope_of(environ).leaves) == ({}, frozenset())
+    assert managed_scope(resolve_home({"HOME": "/nonexistent", "HERMES_MANAGED_DIR": str(tmp_path / "none")})) is None
 
 
 @pytest.mark.host
@@ -66,6 +74,6 @@ def test_hermes_pins_the_same(environ: dict[str, str], tmp_path: Path) -> None:
 
     keys, variables = json.loads(ran.stdout)
 
-    scope = managed_scope(environ)
+    scope = scope_of(environ)
     assert sorted(".".join(leaf) for leaf in scope.leaves) == keys
     assert dict(scope.variables) == variables
