@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin import probe
-from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
+from canon_hermes_plugin.host import PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
 from canon_ops.hermes.audited import Refused, audit
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
@@ -92,7 +92,7 @@ def _entry() -> dict[str, Any]:
         "standalone_sender_fn": _send_standalone,
         "allowed_users_env": "CANON_ALLOWED_USERS",
         "allow_all_env": "CANON_ALLOW_ALL_USERS",
-        "max_message_length": MAX_MESSAGE_BYTES,
+        "max_message_length": 0,  # no limit: a host cuts longer texts into messages that each notify; we cut into parts
         "pii_safe": False,
         "allow_update_command": True,
         "platform_hint": PLATFORM_HINT,

@@ -141,9 +141,8 @@ async def test_the_real_hosts_queue_is_corrected(box: CanonSandbox) -> None:
             await gate.wait()
         return None
 
-    def depths() -> list[int]:
-        (turn_id,) = {state["turnId"] for state in box.human.turns(ROOM)}
-        return [state["queueDepth"] for state in box.human.turns(ROOM) if state["turnId"] == turn_id]
+    def told() -> dict[str, Any]:
+        return (box.human.turns(ROOM) or [{"queueDepth": None, "state": None}])[-1]
 
     async with hosted(box, agent) as stage:
         stage.adapter._busy_text_mode = "queue"
@@ -151,7 +150,7 @@ async def test_the_real_hosts_queue_is_corrected(box: CanonSandbox) -> None:
         box.human.say(ROOM, "one")
         await until(lambda: seen == ["one"])
         second = box.human.say(ROOM, "two")
-        await until(lambda: depths()[-1] == 1)
+        await until(lambda: told()["queueDepth"] == 1)
         box.human.edit(second, "deux", ROOM)
         await asyncio.sleep(0.1)
         gate.set()
@@ -162,11 +161,11 @@ async def test_the_real_hosts_queue_is_corrected(box: CanonSandbox) -> None:
         box.human.say(ROOM, "one")
         await until(lambda: seen == ["one"])
         third = box.human.say(ROOM, "three")
-        await until(lambda: box.human.turns(ROOM)[-1]["queueDepth"] == 1)
+        await until(lambda: told()["queueDepth"] == 1)
         box.human.delete(third, ROOM)
-        await until(lambda: box.human.turns(ROOM)[-1]["queueDepth"] == 0)
+        await until(lambda: told()["queueDepth"] == 0)
         gate.set()
-        await until(lambda: box.human.turns(ROOM)[-1]["state"] == "completed")
-        last = states_of(box, box.human.turns(ROOM)[-1]["turnId"], ROOM)
+        await until(lambda: told()["state"] == "completed")
+        last = states_of(box, told()["turnId"], ROOM)
 
     assert (seen, last[0], last[-1]) == (["one"], "thinking", "completed")

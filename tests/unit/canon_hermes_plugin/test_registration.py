@@ -82,7 +82,7 @@ def test_the_real_host_owns_what_was_registered() -> None:
 
         assert entry is not None
         assert (entry.plugin_name, entry.max_message_length, entry.cron_deliver_env_var) == (
-            "canon-hermes", 3900, "CANON_HOME_CHANNEL",
+            "canon-hermes", 0, "CANON_HOME_CHANNEL",
         )  # fmt: skip
         assert (entry.allowed_users_env, entry.allow_all_env) == ("CANON_ALLOWED_USERS", "CANON_ALLOW_ALL_USERS")
         assert manager._plugin_platform_names == {"canon"}
