@@ -83,14 +83,15 @@ _canon_ops_filter() {
 _canon_ops_members() {
     reply=""
     case "$path" in
-        '') reply='install setup upgrade rollback uninstall host config env profile creds preferences doctor version demo sandbox completion man schema' ;;
+        '') reply='install setup upgrade rollback uninstall host config env profile creds preferences history undo doctor version demo sandbox completion man schema' ;;
         'setup') reply='canon' ;;
         'host') reply='show list' ;;
-        'config') reply='get set add' ;;
+        'config') reply='get set unset add remove list path validate diff edit recommend snapshot heal' ;;
         'env') reply='list get set unset lint' ;;
         'profile') reply='list show bind unbind migrate export import' ;;
         'creds') reply='list test move remove audit' ;;
         'preferences') reply='list set unset' ;;
+        'history') reply='list show' ;;
         'sandbox') reply='canon model' ;;
         'completion') reply='show install status uninstall' ;;
         'man') reply='show path' ;;
@@ -120,8 +121,18 @@ _canon_ops_options() {
         'host list') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'config') reply='-h --help' ;;
         'config get') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'config set') reply='--type --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'config add') reply='--type --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config set') reply='--type --allow-reformat --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config unset') reply='--allow-reformat --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config add') reply='--type --convert --allow-reformat --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config remove') reply='--type --convert --allow-reformat --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config list') reply='--all -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config path') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config validate') reply='--strict -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config diff') reply='--values -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config edit') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config recommend') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config snapshot') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'config heal') reply='--since --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'env') reply='-h --help' ;;
         'env list') reply='--all -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'env get') reply='--reveal -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -146,6 +157,10 @@ _canon_ops_options() {
         'preferences list') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'preferences set') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'preferences unset') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'history') reply='-h --help' ;;
+        'history list') reply='-n --last -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'history show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'undo') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'doctor') reply='--only --skip --area --list --strict --offline --python --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'version') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'demo') reply='--python --message --answer --prompt --keep -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -169,7 +184,7 @@ _canon_ops_options() {
 _canon_ops_takes() {
     takes=""
     case "$path $1" in
-        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --from-env' | *' --readers' | *' --message' | *' --answer' | *' --prompt' | *' --port' | *' --stream-port' | *' --fault' | *' --default-answer' | 'host show --python') takes='any' ;;
+        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --since' | *' --from-env' | *' --readers' | *' -n' | *' --last' | *' --message' | *' --answer' | *' --prompt' | *' --port' | *' --stream-port' | *' --fault' | *' --default-answer' | 'host show --python') takes='any' ;;
         *' --agent-id') takes='ask agent-id' ;;
         *' --canon-profile' | *' --use-profile') takes='ask canon-profile' ;;
         *' -p' | *' --profile') takes='ask hermes-profile' ;;
@@ -196,8 +211,14 @@ _canon_ops_argument() {
         'config get 1') takes='ask config-key' ;;
         'config set 1') takes='ask config-key' ;;
         'config set 2') takes='any' ;;
+        'config unset 1') takes='ask config-key' ;;
         'config add 1') takes='ask config-key' ;;
         'config add 2') takes='any' ;;
+        'config remove 1') takes='ask config-key' ;;
+        'config remove 2') takes='any' ;;
+        'config list '*) takes='words canon borgee' ;;
+        'config diff 1') takes='any' ;;
+        'config recommend '*) takes='words canon borgee' ;;
         'env get 1') takes='ask variable' ;;
         'env set 1') takes='ask variable' ;;
         'env set 2') takes='any' ;;
@@ -212,11 +233,13 @@ _canon_ops_argument() {
         'preferences set 1') takes='words keyring.store keyring.use history.entries history.days lock.timeout' ;;
         'preferences set 2') takes='any' ;;
         'preferences unset 1') takes='words keyring.store keyring.use history.entries history.days lock.timeout' ;;
+        'history show 1') takes='any' ;;
+        'undo 1') takes='any' ;;
         'completion show 1') takes='words bash zsh fish' ;;
         'completion install 1') takes='words bash zsh fish' ;;
         'completion uninstall 1') takes='words bash zsh fish' ;;
-        'man show '*) takes='words add audit bind canon completion config creds demo doctor env export get host import install lint list man migrate model move path preferences profile remove rollback sandbox schema set setup show status test unbind uninstall unset upgrade version' ;;
-        'schema show 1') takes='words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.add/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1' ;;
+        'man show '*) takes='words add audit bind canon completion config creds demo diff doctor edit env export get heal history host import install lint list man migrate model move path preferences profile recommend remove rollback sandbox schema set setup show snapshot status test unbind undo uninstall unset upgrade validate version' ;;
+        'schema show 1') takes='words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1' ;;
     esac
 }
 

@@ -77,6 +77,8 @@ function __canon_ops_members
                 'profile' 'Look at the Canon profiles, and choose which one a Hermes profile uses.' \
                 'creds' 'See where keys come from; test, move, remove and audit them.' \
                 'preferences' 'Read and edit this tool\'s own settings.' \
+                'history' 'Look at what this tool changed.' \
+                'undo' 'Take a change of this tool back: every file gets the bytes from before it.' \
                 'doctor' 'Check an installation, and name the command that repairs what is wrong.' \
                 'version' 'Show the versions of canon-ops, of Hermes and of Python.' \
                 'demo' 'Watch the whole product work, in a temporary home and without any network.' \
@@ -95,7 +97,17 @@ function __canon_ops_members
             printf '%s\t%s\n' \
                 'get' 'Print one value of the Hermes configuration.' \
                 'set' 'Set one value of the Hermes configuration.' \
-                'add' 'Append an item to a list of the Hermes configuration, once.'
+                'unset' 'Remove one key from the Hermes configuration.' \
+                'add' 'Append an item to a list of the Hermes configuration, once.' \
+                'remove' 'Remove an item from a list of the Hermes configuration.' \
+                'list' 'List the keys that matter to the platforms, and where each value comes from.' \
+                'path' 'Print where the Hermes configuration is.' \
+                'validate' 'Check the Hermes configuration: readable, right types, no key that is dropped.' \
+                'diff' 'Show what changed in the Hermes configuration since this tool last wrote it.' \
+                'edit' 'Edit the Hermes configuration in your editor; nothing that Hermes cannot read is saved.' \
+                'recommend' 'Propose the documented settings of a platform, as one change.' \
+                'snapshot' 'Keep the present text of the Hermes configuration in the history.' \
+                'heal' 'Bring back the comments that another program dropped.'
         case 'env'
             printf '%s\t%s\n' \
                 'list' 'List the variables in force, masked, with where each comes from and what it hides.' \
@@ -124,6 +136,10 @@ function __canon_ops_members
                 'list' 'List this tool\'s own settings, and where each comes from.' \
                 'set' 'Set one of this tool\'s own settings; comments and everything else in the file stay.' \
                 'unset' 'Drop one of this tool\'s own settings, so that its default counts.'
+        case 'history'
+            printf '%s\t%s\n' \
+                'list' 'List what this tool changed, the newest first.' \
+                'show' 'Show one change: when, by which command, and the difference that it made; secrets are masked.'
         case 'sandbox'
             printf '%s\t%s\n' \
                 'canon' 'Serve the Canon API and stream on loopback until stopped.' \
@@ -364,6 +380,28 @@ function __canon_ops_options
         case 'config set'
             printf '%s\t%s\n' \
                 '--type' 'How to read the value.' \
+                '--allow-reformat' 'Where the edit cannot keep every other byte, offer the whole file written anew.' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config unset'
+            printf '%s\t%s\n' \
+                '--allow-reformat' 'Where the edit cannot keep every other byte, offer the whole file written anew.' \
                 '--dry-run' 'Say what would change; change nothing.' \
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
@@ -385,6 +423,183 @@ function __canon_ops_options
         case 'config add'
             printf '%s\t%s\n' \
                 '--type' 'How to read the value.' \
+                '--convert' 'Turn a text in the list\'s place (a, b) into a list of its words first.' \
+                '--allow-reformat' 'Where the edit cannot keep every other byte, offer the whole file written anew.' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config remove'
+            printf '%s\t%s\n' \
+                '--type' 'How to read the value.' \
+                '--convert' 'Turn a text in the list\'s place (a, b) into a list of its words first.' \
+                '--allow-reformat' 'Where the edit cannot keep every other byte, offer the whole file written anew.' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config list'
+            printf '%s\t%s\n' \
+                '--all' 'Every known key, also those that nobody sets or recommends.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config path'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config validate'
+            printf '%s\t%s\n' \
+                '--strict' 'Warnings make the exit code 1 too.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config diff'
+            printf '%s\t%s\n' \
+                '--values' 'Only what Hermes reads differently, not the lines.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config edit'
+            printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config recommend'
+            printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config snapshot'
+            printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'config heal'
+            printf '%s\t%s\n' \
+                '--since' 'The history entry to take the comments from, instead of the last one.' \
                 '--dry-run' 'Say what would change; change nothing.' \
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
@@ -822,6 +1037,66 @@ function __canon_ops_options
                 '--color' 'When to use colour.' \
                 '-h' 'Show this message and exit.' \
                 '--help' 'Show this message and exit.'
+        case 'history'
+            printf '%s\t%s\n' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'history list'
+            printf '%s\t%s\n' \
+                '-n' 'Only the newest N.' \
+                '--last' 'Only the newest N.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'history show'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'undo'
+            printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
         case 'doctor'
             printf '%s\t%s\n' \
                 '--only' 'Ask only this check; repeat it, or part names by commas.' \
@@ -1094,7 +1369,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --from-env' '* --readers' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'
@@ -1141,10 +1416,22 @@ function __canon_ops_argument
             echo 'ask config-key'
         case 'config set 2'
             echo 'any'
+        case 'config unset 1'
+            echo 'ask config-key'
         case 'config add 1'
             echo 'ask config-key'
         case 'config add 2'
             echo 'any'
+        case 'config remove 1'
+            echo 'ask config-key'
+        case 'config remove 2'
+            echo 'any'
+        case 'config list *'
+            echo 'words canon borgee'
+        case 'config diff 1'
+            echo 'any'
+        case 'config recommend *'
+            echo 'words canon borgee'
         case 'env get 1'
             echo 'ask variable'
         case 'env set 1'
@@ -1173,6 +1460,10 @@ function __canon_ops_argument
             echo 'any'
         case 'preferences unset 1'
             echo 'words keyring.store keyring.use history.entries history.days lock.timeout'
+        case 'history show 1'
+            echo 'any'
+        case 'undo 1'
+            echo 'any'
         case 'completion show 1'
             echo 'words bash zsh fish'
         case 'completion install 1'
@@ -1180,9 +1471,9 @@ function __canon_ops_argument
         case 'completion uninstall 1'
             echo 'words bash zsh fish'
         case 'man show *'
-            echo 'words add audit bind canon completion config creds demo doctor env export get host import install lint list man migrate model move path preferences profile remove rollback sandbox schema set setup show status test unbind uninstall unset upgrade version'
+            echo 'words add audit bind canon completion config creds demo diff doctor edit env export get heal history host import install lint list man migrate model move path preferences profile recommend remove rollback sandbox schema set setup show snapshot status test unbind undo uninstall unset upgrade validate version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.add/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

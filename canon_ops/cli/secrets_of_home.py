@@ -16,6 +16,7 @@ from pathlib import Path
 
 from canon_ops.cli.redaction import Redactor
 from canon_ops.errors import CanonOpsError
+from canon_ops.files.yaml_reader import read_yaml
 from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.home_list import homes_beside
 from canon_ops.hermes.homes import HermesHome
@@ -23,7 +24,7 @@ from canon_ops.hermes.keys import is_secret_name
 from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional
 from canon_ops.settings.dotenv import read_dotenv
 
-__all__ = ["learn_secrets"]
+__all__ = ["learn_secrets", "learn_text"]
 
 
 def learn_secrets(redact: Redactor, home: HermesHome, environ: Mapping[str, str]) -> None:
@@ -38,11 +39,27 @@ def learn_secrets(redact: Redactor, home: HermesHome, environ: Mapping[str, str]
             redact.learn_tree((), json.loads(text))
 
 
+def learn_text(redact: Redactor, file: Path, text: bytes) -> None:
+    """Teach ``redact`` what one text of a file holds, an old one say; the file's name tells how to read it."""
+    with suppress(CanonOpsError, ValueError):
+        match file.suffix:
+            case ".yaml":
+                redact.learn_tree((), read_yaml(text, str(file)).value)
+            case ".json":
+                redact.learn_tree((), json.loads(text))
+            case _:
+                _learn_lines(redact, file, text)
+
+
 def _learn_dotenv(redact: Redactor, file: Path) -> None:
     with suppress(CanonOpsError, OSError):
-        for entry in read_dotenv(read_optional(file) or b"", file=str(file)):  # lines that are overridden, too
-            if entry.value and is_secret_name(entry.name):
-                redact.add(entry.value)
+        _learn_lines(redact, file, read_optional(file) or b"")
+
+
+def _learn_lines(redact: Redactor, file: Path, text: bytes) -> None:
+    for entry in read_dotenv(text, file=str(file)):  # lines that are overridden, too
+        if entry.value and is_secret_name(entry.name):
+            redact.add(entry.value)
 
 
 def _json_texts(home: HermesHome, environ: Mapping[str, str]) -> Iterator[bytes | str]:

@@ -91,7 +91,41 @@ ROOT = Entry(
             children=(
                 Entry("get", "Print one value of the Hermes configuration.", "config:get_command"),
                 Entry("set", "Set one value of the Hermes configuration.", "config:set_command"),
+                Entry("unset", "Remove one key from the Hermes configuration.", "config:unset_command"),
                 Entry("add", "Append an item to a list of the Hermes configuration, once.", "config:add_command"),
+                Entry("remove", "Remove an item from a list of the Hermes configuration.", "config:remove_command"),
+                Entry(
+                    "list",
+                    "List the keys that matter to the platforms, and where each value comes from.",
+                    "config_look:list_command",
+                ),
+                Entry("path", "Print where the Hermes configuration is.", "config_look:path_command"),
+                Entry(
+                    "validate",
+                    "Check the Hermes configuration: readable, right types, no key that is dropped.",
+                    "config_look:validate_command",
+                ),
+                Entry(
+                    "diff",
+                    "Show what changed in the Hermes configuration since this tool last wrote it.",
+                    "config_look:diff_command",
+                ),
+                Entry(
+                    "edit",
+                    "Edit the Hermes configuration in your editor; nothing that Hermes cannot read is saved.",
+                    "config_whole:edit_command",
+                ),
+                Entry(
+                    "recommend",
+                    "Propose the documented settings of a platform, as one change.",
+                    "config_whole:recommend_command",
+                ),
+                Entry(
+                    "snapshot",
+                    "Keep the present text of the Hermes configuration in the history.",
+                    "config_whole:snapshot_command",
+                ),
+                Entry("heal", "Bring back the comments that another program dropped.", "config_whole:heal_command"),
             ),
         ),
         Entry(
@@ -193,6 +227,25 @@ ROOT = Entry(
                     "preferences:unset_command",
                 ),
             ),
+        ),
+        Entry(
+            "history",
+            "Look at what this tool changed.",
+            section="Change",
+            children=(
+                Entry("list", "List what this tool changed, the newest first.", "history:list_command"),
+                Entry(
+                    "show",
+                    "Show one change: when, by which command, and the difference that it made; secrets are masked.",
+                    "history:show_command",
+                ),
+            ),
+        ),
+        Entry(
+            "undo",
+            "Take a change of this tool back: every file gets the bytes from before it.",
+            "history:undo_command",
+            section="Change",
         ),
         Entry(
             "doctor",

@@ -104,7 +104,7 @@ class ConfigDocument:
         """What Hermes reads at ``path``, also through aliases and merge keys; None when there is nothing."""
         if self._document.root is None:
             return None
-        way = find_way(self._layout, path)
+        way = find_way(self.layout, path)
         line, column = self._document.line_column(self._start_of(way))
         if not self._document.may_merge:
             return None if way.rest else Found(construct(way.node, merges=False), line, column)
@@ -127,7 +127,7 @@ class ConfigDocument:
         step = way.steps[-1]
         if isinstance(step.parent, yaml.MappingNode):
             return int(step.parent.value[step.position][0].start_mark.index)
-        alias = self._layout.aliases.get((id(step.parent), 2 * step.position + 1))
+        alias = self.layout.aliases.get((id(step.parent), 2 * step.position + 1))
         return alias[0] if alias else int(step.parent.value[step.position].start_mark.index)
 
     # -- edits ----------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class ConfigDocument:
             ProofFailed, EngineFault: the edit cannot be made without touching more; nothing changed.
         """
         found = self.find(path)
-        way = way_to_edit(self._layout, path)
+        way = way_to_edit(self.layout, path)
         if way is None or way.rest:
             return self._grow(way, path, value)
         return self if found is not None and same(found.value, value) else self._replace(way, value)
@@ -163,6 +163,17 @@ class ConfigDocument:
             raise self._wrong_kind(path, found, "a mapping")
         return self.set(path, {})
 
+    def text_to_list(self, path: Path) -> ConfigDocument:
+        """Turn a text at ``path`` into the list of its comma-separated words; anything else stays.
+
+        Raises:
+            ConfigRefused: as ``set``.
+        """
+        found = self.find(path)
+        if found is None or not isinstance(found.value, str):
+            return self
+        return self.set(path, [word.strip() for word in found.value.split(",") if word.strip()])
+
     def add(self, path: Path, item: Any) -> ConfigDocument:
         """Append ``item`` to the list at ``path``, once; a missing or null list is made.
 
@@ -176,8 +187,25 @@ class ConfigDocument:
             raise self._wrong_kind(path, found, "a list")
         if any(same(existing, item) for existing in found.value):
             return self
+        return self.append(path, item)
+
+    def append(self, path: Path, item: Any) -> ConfigDocument:
+        """Append ``item`` to the list at ``path``, which is there, also when it has an equal one.
+
+        Raises:
+            ConfigRefused: as ``set``.
+        """
         way = self._way(path)
         return self._apply(Added(way.address, None, item), way)
+
+    def override(self, path: Path, value: Any) -> ConfigDocument:
+        """Give a key that only a merge key (``<<``) brings in a value of its own in that mapping.
+
+        Raises:
+            ConfigRefused: the mapping itself is behind an alias or a duplicate.
+        """
+        way = self._way(path[:-1])
+        return self._apply(Added(way.address, str(path[-1]), value), way)
 
     def unset(self, path: Path) -> ConfigDocument:
         """Remove the entry at ``path`` with the comment block directly above it; nothing happens when it is absent.
@@ -188,7 +216,7 @@ class ConfigDocument:
         if self.find(path) is None:
             return self
         way = self._way(path)
-        refuse_anchors(self._layout, way.node)
+        refuse_anchors(self.layout, way.node)
         return self._apply(Dropped(way.address), way)
 
     def remove(self, path: Path, item: Any) -> ConfigDocument:
@@ -211,12 +239,13 @@ class ConfigDocument:
     # -- carrying out ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def _layout(self) -> Layout:
+    def layout(self) -> Layout:
+        """Where everything stands; do not change it."""
         return lay_out(self._document)
 
     def _way(self, path: Path) -> Way:
         """The way to a place that was found."""
-        return cast("Way", way_to_edit(self._layout, path))
+        return cast("Way", way_to_edit(self.layout, path))
 
     def _wrong_kind(self, path: Path, found: Found, wanted: str) -> WrongKind:
         return wrong_kind(path, found.value, wanted, file=self.file, line=found.line, column=found.column)
@@ -227,7 +256,7 @@ class ConfigDocument:
             return self._apply(Added((), str(path[0]), _nest(path[1:], value, path)), None)
         rest, node = way.rest, way.node
         here = tuple(step.name for step in way.steps)
-        where = place(self._layout, int(node.start_mark.index))
+        where = place(self.layout, int(node.start_mark.index))
         if isinstance(node, yaml.SequenceNode):
             raise NoSuchIndex(
                 f"{format_path(here)} has {len(node.value)} items; {format_path((*here, rest[0]))} is none of them",
@@ -244,16 +273,16 @@ class ConfigDocument:
 
     def _replace(self, way: Way, value: Any) -> ConfigDocument:
         keeps_anchor = isinstance(way.node, yaml.ScalarNode) and not isinstance(value, dict | list)
-        refuse_anchors(self._layout, way.node, but_itself=keeps_anchor)
+        refuse_anchors(self.layout, way.node, but_itself=keeps_anchor)
         return self._apply(Replaced(way.address, value), way)
 
     def _apply(self, change: Change, way: Way | None) -> ConfigDocument:
         """Carry out one change: byte for byte as planned, or, where that was allowed, by writing the document anew."""
-        planner = Planner(self._layout, self._engine)
+        planner = Planner(self.layout, self._engine)
         try:
             plan = planner.plan(change, way)
             document = self._with(plan.text, plan.new_part(len(self._document.text)), reformatted=self.reformatted)
-            prove(self._layout, document._layout, span=plan.span, gone=plan.gone, change=change)
+            prove(self.layout, document.layout, span=plan.span, gone=plan.gone, change=change)
         except (ProofFailed, EngineFault) as error:
             if not self._allow_reformat:
                 error.fix = (
@@ -265,8 +294,17 @@ class ConfigDocument:
             text = rewrite(self._document, change)
             document = self._with(text, text, reformatted=True)
             gone = planner.inside(way) if way is not None and isinstance(change, Replaced) else (0, 0)
-            prove_rewrite(self._layout, document._layout, gone=gone, change=change)
+            prove_rewrite(self.layout, document.layout, gone=gone, change=change)
         return document
+
+    def with_text(self, text: str) -> ConfigDocument:
+        """Another text (without byte-order mark) of the same file, to be edited in the same way.
+
+        Raises:
+            ConfigSyntaxError: Hermes cannot read it.
+        """
+        new = read_yaml((self._document.bom + text).encode("utf-8"), self.file)
+        return ConfigDocument(new, self._engine, allow_reformat=self._allow_reformat, reformatted=self.reformatted)
 
     def _with(self, text: str, new_part: str, *, reformatted: bool) -> ConfigDocument:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import yaml
@@ -147,16 +148,23 @@ def refuse_anchors(layout: Layout, node: yaml.Node, *, but_itself: bool = False)
     Raises:
         AnchorInUse: an alias repeats ``node`` or something in it.
     """
-    for inner in _nodes(node):
-        if id(inner) in layout.shared and not (but_itself and inner is node):
-            start = int(inner.start_mark.index)
-            match = _ANCHOR.search(layout.text, start)
-            anchor = match[1] if match else "?"
-            raise AnchorInUse(
-                f"the anchor &{anchor} stands inside this value and is used elsewhere (*{anchor})",
-                fix=f"write the value out where *{anchor} stands, then try again",
-                **place(layout, start),
-            )
+    inside = _own_nodes(layout, node)
+    ids = {id(inner) for inner in inside}
+    for inner in inside:
+        if (
+            id(inner) not in layout.shared
+            or (but_itself and inner is node)
+            or not _is_named_outside(layout, inner, ids)
+        ):
+            continue
+        start = int(inner.start_mark.index)
+        match = _ANCHOR.search(layout.text, start)
+        anchor = match[1] if match else "?"
+        raise AnchorInUse(
+            f"the anchor &{anchor} stands inside this value and is used elsewhere (*{anchor})",
+            fix=f"write the value out where *{anchor} stands, then try again",
+            **place(layout, start),
+        )
 
 
 def wrong_kind(path: Path, value: Any, wanted: str, **where: Any) -> WrongKind:
@@ -169,18 +177,33 @@ def wrong_kind(path: Path, value: Any, wanted: str, **where: Any) -> WrongKind:
     return WrongKind(f"{format_path(path)} holds {kind}, where Hermes wants {wanted}", fix=fix, **where)
 
 
-def _nodes(node: yaml.Node) -> list[yaml.Node]:
+def _is_named_outside(layout: Layout, anchored: yaml.Node, inside: set[int]) -> bool:
+    """Whether an alias that stands in none of the collections ``inside`` repeats ``anchored``."""
+    root = layout.document.root
+    return root is not None and any(
+        id(node) not in inside and (id(node), slot) in layout.aliases and part is anchored
+        for node in _own_nodes(layout, root)
+        for slot, part in _parts(node)
+    )
+
+
+def _own_nodes(layout: Layout, node: yaml.Node) -> list[yaml.Node]:
+    """``node`` and all that is written in it; what an alias in it repeats stands elsewhere."""
     found: list[yaml.Node] = []
-    seen: set[int] = set()
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
         found.append(one)
-        if isinstance(one, yaml.MappingNode):
-            waiting += [part for pair in one.value for part in pair]
-        elif isinstance(one, yaml.SequenceNode):
-            waiting += one.value
+        waiting += [part for slot, part in _parts(one) if (id(one), slot) not in layout.aliases]
     return found
+
+
+def _parts(node: yaml.Node) -> Iterator[tuple[int, yaml.Node]]:
+    """The nodes directly in a collection, each with its slot as :attr:`Layout.aliases` counts them."""
+    if isinstance(node, yaml.MappingNode):
+        for position, (key, value) in enumerate(node.value):
+            yield 2 * position, key
+            yield 2 * position + 1, value
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield 2 * position + 1, item

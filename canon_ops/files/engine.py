@@ -153,7 +153,9 @@ def _dress(value: Any, *, room: Room, like: Style | None = None) -> Any:
         return {_dress_key(key, room=room): _dress(item, room=room) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_dress(item, room=room) for item in value]
-    return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise EngineFault(f"the editing engine writes no {type(value).__name__}")  # a date, a set, bytes
 
 
 def _dress_key(key: Any, *, room: Room) -> Any:

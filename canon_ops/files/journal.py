@@ -30,7 +30,7 @@ from typing import ClassVar, Literal
 from canon_ops.errors import CanonOpsError, ConflictError, InternalError
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, write_beside
 from canon_ops.files.disk import Disk, DiskError, explain
-from canon_ops.files.records import FileRecord, Planned, Record, Repair, digest
+from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest
 
 __all__ = ["ChangedUnderUs", "Journal", "Unfinished"]
 
@@ -53,7 +53,8 @@ class Unfinished(DiskError):
 class Journal:
     """The pending commit of one folder and the way it becomes history. The caller holds the folder's lock.
 
-    Call order: ``recover`` once, then for each commit ``begin``, ``stage``, and either ``discard`` or ``carry_out``.
+    Call order: ``recover`` once, then for each commit ``begin``, ``stage``, and either ``discard`` or ``carry_out``;
+    for a snapshot ``begin`` and ``keep``.
     """
 
     def __init__(self, lock_folder: Path, disk: Disk) -> None:
@@ -65,7 +66,15 @@ class Journal:
 
     # -- commit ---------------------------------------------------------------------------------------------------
 
-    def begin(self, planned: Sequence[Planned], *, label: str, now_ms: int, undoes: str | None = None) -> Record:
+    def begin(
+        self,
+        planned: Sequence[Planned],
+        *,
+        label: str,
+        now_ms: int,
+        undoes: str | None = None,
+        outcome: Outcome = "done",
+    ) -> Record:
         """Write down what is about to happen, with both texts of every file; nothing of the user's is touched.
 
         Raises:
@@ -73,7 +82,7 @@ class Journal:
         """
         moment = datetime.fromtimestamp(now_ms / 1000, UTC)
         stamp = f"{moment:%Y%m%dT%H%M%S}.{now_ms % 1000:03d}Z"
-        record = Record(f"{stamp}-{os.urandom(2).hex()}", now_ms, label, (), undoes)
+        record = Record(f"{stamp}-{os.urandom(2).hex()}", now_ms, label, (), undoes, outcome)
         record = replace(record, files=tuple(_file_record(record.id, item) for item in planned))
         self._planned = list(planned)
         try:
@@ -146,6 +155,20 @@ class Journal:
             raise
         with contextlib.suppress(OSError):  # the change stands; the next start files the entry
             self._file_away(record)
+
+    def keep(self, record: Record) -> None:
+        """File a commit that changes nothing: its texts become history as they are.
+
+        Raises:
+            DiskError: nothing is left behind.
+        """
+        try:
+            self._disk.rename(self.pending / "intent.json", self.pending / "entry.json")
+            self._disk.sync_folder(self.pending)
+            self._file_away(record)
+        except OSError as error:
+            self.discard()
+            raise explain(error, self.pending) from error
 
     def _replace(self, number: int, item: Planned, temporary: Path) -> None:
         if item.after is not None:

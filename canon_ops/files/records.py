@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from canon_ops.files.atomic import Target
 
-__all__ = ["FileRecord", "Planned", "Record", "Repair", "digest"]
+__all__ = ["FileRecord", "Outcome", "Planned", "Record", "Repair", "digest"]
 
-Outcome = Literal["done", "abandoned"]
+Outcome = Literal["done", "kept", "abandoned"]
 FORMAT = 1
 
 
@@ -46,7 +46,7 @@ class Record:
         id: sorts by time: ``20260101T120000.000Z-1a2b``.
         label: the command, for people.
         undoes: the id that this commit takes back, if it is an undo.
-        outcome: "abandoned" when recovery had to give it up.
+        outcome: "kept" for a snapshot, which changed nothing; "abandoned" when recovery had to give it up.
     """
 
     id: str

@@ -35,7 +35,7 @@ from canon_ops.errors import InternalError, RefusedError
 from canon_ops.files.atomic import PRIVATE_MODE, Target, find_target
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.grounds import Grounds
-from canon_ops.files.history import History, Retention
+from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.journal import ChangedUnderUs, Journal
 from canon_ops.files.records import Planned, Record, Repair, digest
 from canon_ops.runtime.clock import Clock, SystemClock
@@ -239,19 +239,44 @@ class Transaction:
         self.history.prune(self._retention, now_ms=record.time_ms)
         return record.id
 
+    def keep(self, path: Path) -> str | None:
+        """Put the present text of ``path`` into the history; the file itself is not touched.
+
+        Returns:
+            The id of the entry; None for a dry run.
+
+        Raises:
+            NoSuchEntry: there is no such file.
+            DiskError: nothing was kept.
+        """
+        entry = self._entry(path)
+        if entry.before is None:
+            raise NoSuchEntry(f"there is no {path} to keep", fix="canon-ops config path", file=str(path))
+        if self._dry_run:
+            return None
+        planned = [Planned(entry.target, entry.before, entry.before, None)]
+        record = self._journal.begin(planned, label=self._label, now_ms=self._clock.now_ms(), outcome="kept")
+        self._journal.keep(record)
+        self.history.prune(self._retention, now_ms=record.time_ms)
+        return record.id
+
     def take_back(self, record: Record) -> None:
         """Stage the texts from before ``record``; nothing is written yet.
 
         Raises:
+            NoSuchEntry: ``record`` changed nothing.
             ChangedUnderUs: a file is not what ``record`` made of it.
         """
+        if record.outcome != "done":
+            what = "is a snapshot: it changed nothing" if record.outcome == "kept" else "was given up after a crash"
+            raise NoSuchEntry(f"{record.id} {what}, so there is nothing to undo", fix="canon-ops history list")
         before = self.history.texts(record, "before")
         for file, data in zip(record.files, before, strict=True):
             path = Path(file.path)
             if digest(self.read(path)) != file.after:
                 raise ChangedUnderUs(
                     f"{path} was changed after {record.id}; taking that back would lose the later change",
-                    fix=f"compare with {self.history.folder / record.id}",
+                    fix=f"canon-ops history show {record.id}",
                     file=str(path),
                 )
             self.stage(path, data)

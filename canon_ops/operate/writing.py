@@ -50,10 +50,17 @@ class Writing:
     retention: Retention = field(default_factory=Retention)
     mask: Callable[[str], str] = str
 
-    def transaction(self, folder: Path, refuse: Callable[[Path], RefusedError | None] | None = None) -> Transaction:
-        """A new transaction over ``folder``."""
+    def transaction(
+        self,
+        folder: Path,
+        refuse: Callable[[Path], RefusedError | None] | None = None,
+        *,
+        also: Sequence[Path] = (),
+    ) -> Transaction:
+        """A new transaction over ``folder``; ``also`` are others in which files change too."""
         return Transaction(
             folder,
+            also=also,
             timeout_s=self.lock_timeout_s,
             label=self.label,
             dry_run=self.dry_run,

@@ -19,16 +19,24 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
 from canon_ops.files.values import TYPES, BadValue, parse_value
 from canon_ops.files.yaml_path import format_path, parse_path
-from canon_ops.hermes.keys import KeyFile, KnownKey, find_key, near_key
+from canon_ops.hermes.keys import KeyFile, KnownKey, dropped, find_key, near_key
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
 
-__all__ = ["ConfigValue", "add_command", "get_command", "set_command"]
+__all__ = ["ConfigValue", "add_command", "get_command", "remove_command", "set_command", "unset_command"]
 
 KeyPath = tuple[str | int, ...]
 Edit = Callable[[ConfigDocument], ConfigDocument]
 
 TYPE_OPTION = click.option(
     "--type", "kind", type=click.Choice(list(TYPES)), default="auto", show_default=True, help="How to read the value."
+)
+CONVERT_OPTION = click.option(
+    "--convert", is_flag=True, help="Turn a text in the list's place (a, b) into a list of its words first."
+)
+REFORMAT_OPTION = click.option(
+    "--allow-reformat",
+    is_flag=True,
+    help="Where the edit cannot keep every other byte, offer the whole file written anew.",
 )
 
 
@@ -83,7 +91,8 @@ def get_command(context: Context, key: str) -> Result:
 @click.argument("key")
 @click.argument("value")
 @TYPE_OPTION
-def set_command(context: Context, key: str, value: str, kind: str, write: WriteOptions) -> Result:
+@REFORMAT_OPTION
+def set_command(context: Context, key: str, value: str, kind: str, allow_reformat: bool, write: WriteOptions) -> Result:
     """Set one value of the Hermes configuration.
 
     Every byte outside of the value stays as it is. true, false, null and plain numbers are read as such, all else is
@@ -91,7 +100,27 @@ def set_command(context: Context, key: str, value: str, kind: str, write: WriteO
     """
     path, new = parse_path(key), parse_value(value, kind)
     _check(context, path, new)
-    return _edited(context, path, lambda document: document.set(path, new), f"config set {key}", write, new)
+    editing = Editing(path, f"config set {key}", write, allow_reformat)
+    return _edited(context, editing, lambda document: document.set(path, new), new)
+
+
+@declare(
+    "config unset",
+    data=ConfigEdited,
+    writes=True,
+    examples=("canon-ops config unset platforms.canon.extra.base_url",),
+)
+@click.argument("key")
+@REFORMAT_OPTION
+def unset_command(context: Context, key: str, allow_reformat: bool, write: WriteOptions) -> Result:
+    """Remove one key from the Hermes configuration.
+
+    The comment lines directly above the key go with it, every other comment stays. A key that is not there is no
+    change.
+    """
+    path = parse_path(key)
+    editing = Editing(path, f"config unset {key}", write, allow_reformat, removes_key=True)
+    return _edited(context, editing, lambda document: document.unset(path), None)
 
 
 @declare(
@@ -103,20 +132,49 @@ def set_command(context: Context, key: str, value: str, kind: str, write: WriteO
 @click.argument("key", metavar="LIST")
 @click.argument("value", metavar="ITEM")
 @TYPE_OPTION
-def add_command(context: Context, key: str, value: str, kind: str, write: WriteOptions) -> Result:
+@CONVERT_OPTION
+@REFORMAT_OPTION
+def add_command(
+    context: Context, key: str, value: str, kind: str, convert: bool, allow_reformat: bool, write: WriteOptions
+) -> Result:
     """Append an item to a list of the Hermes configuration, once.
 
     An item that is there already is no change. The new one takes the indent, quotes and style of its neighbours.
     """
     path, item = parse_path(key), parse_value(value, kind)
-    return _edited(context, path, lambda document: document.add(path, item), f"config add {key}", write, item)
+    editing = Editing(path, f"config add {key}", write, allow_reformat, convert)
+    return _edited(context, editing, lambda document: document.add(path, item), item)
+
+
+@declare(
+    "config remove",
+    data=ConfigEdited,
+    writes=True,
+    examples=("canon-ops config remove plugins.disabled canon-hermes",),
+)
+@click.argument("key", metavar="LIST")
+@click.argument("value", metavar="ITEM")
+@TYPE_OPTION
+@CONVERT_OPTION
+@REFORMAT_OPTION
+def remove_command(
+    context: Context, key: str, value: str, kind: str, convert: bool, allow_reformat: bool, write: WriteOptions
+) -> Result:
+    """Remove an item from a list of the Hermes configuration.
+
+    Every item of that value goes, each with the comment lines directly above it. An item that is not there is no
+    change.
+    """
+    path, item = parse_path(key), parse_value(value, kind)
+    editing = Editing(path, f"config remove {key}", write, allow_reformat, convert)
+    return _edited(context, editing, lambda document: document.remove(path, item), item)
 
 
 def _check(context: Context, path: KeyPath, value: object) -> None:
     """Hold the value to what is known of the key; unknown keys take anything."""
     known = find_key(format_path(path), KeyFile.CONFIG)
     if known is None:
-        _hint_at_typo(context, path)
+        _warn_of_lost(context, path)
         return
     if known.secret:
         raise UsageError(f"{known.name} is secret: it would stay in the shell's history.", fix="canon-ops setup canon")
@@ -124,10 +182,12 @@ def _check(context: Context, path: KeyPath, value: object) -> None:
         raise BadValue(f"{problem}.", fix=f"canon-ops config set {known.name} {_example(known)}")
 
 
-def _hint_at_typo(context: Context, path: KeyPath) -> None:
-    """An unknown key is taken, as Hermes takes it; one that is almost a known one is worth a word."""
-    near = near_key(format_path(path), KeyFile.CONFIG)
-    if near is not None:
+def _warn_of_lost(context: Context, path: KeyPath) -> None:
+    """An unknown key is taken, as Hermes takes it; one that nobody reads, or is almost a known one, is worth a word."""
+    if (lost := dropped(path)) is not None:
+        instead = f" {lost.instead} is read." if lost.instead else ""
+        context.say(f"Warning: {lost.why}{instead}")
+    elif (near := near_key(format_path(path), KeyFile.CONFIG)) is not None:
         context.say(f"Hint: {format_path(path)} is not a known key; {near} is.")
 
 
@@ -135,34 +195,74 @@ def _example(known: KnownKey) -> str:
     return known.allowed[0] if known.allowed else known.type.value.upper()
 
 
-def _edited(context: Context, path: KeyPath, edit: Edit, label: str, write: WriteOptions, new: object) -> Result:
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """One edit as it was asked for.
+
+    Attributes:
+        label: the command as the history shows it; never with the value, which may be a secret.
+        convert: turn a text at ``path`` into a list of its comma-separated words first.
+        removes_key: the key itself goes.
+    """
+
+    path: KeyPath
+    label: str
+    write: WriteOptions
+    allow_reformat: bool
+    convert: bool = False
+    removes_key: bool = False
+
+
+def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Result:
+    reformatted = False
+
     def edit_and_learn(document: ConfigDocument) -> ConfigDocument:
+        nonlocal reformatted
         context.redact.learn_tree((), document.value)  # the diff shows lines around the edit as well
-        return edit(document)
+        if editing.allow_reformat:
+            document = ConfigDocument.parse(document.data, document.file, allow_reformat=True)
+        edited = edit(document.text_to_list(editing.path) if editing.convert else document)
+        reformatted = edited.reformatted
+        return edited
 
-    context.redact.learn_tree(path, new)
-    done = edit_config(
-        context.home,
-        path,
-        edit_and_learn,
-        label=label,
-        dry_run=write.dry_run,
-        expected=write.if_unchanged,
-        mask=context.redact.line,
-        with_diff=write.diff or context.options.json,
-    )
-    return Result(done, _report(context, done, write))
+    def run(*, dry_run: bool, with_diff: bool = True) -> ConfigEdited:
+        return edit_config(
+            context.home,
+            editing.path,
+            edit_and_learn,
+            label=editing.label,
+            dry_run=dry_run,
+            expected=editing.write.if_unchanged,
+            mask=context.redact.line,
+            with_diff=with_diff,
+        )
+
+    context.redact.learn_tree(editing.path, new)
+    if editing.allow_reformat and not editing.write.dry_run:
+        plan = run(dry_run=True)
+        if reformatted:
+            from canon_ops.operate.writing import require_consent  # here: an ordinary edit starts without it
+
+            context.prompts.note(plan.diff)
+            require_consent(context.prompts, "Write the whole file anew, as shown?")
+    done = run(dry_run=editing.write.dry_run, with_diff=editing.write.diff or context.options.json)
+    return Result(done, _report(context, done, editing))
 
 
-def _report(context: Context, done: ConfigEdited, write: WriteOptions) -> list[Block]:
+def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Block]:
     file = done.files[0] if done.files else context.home.config_file
     view: list[Block] = [Line(f"Hermes profile {context.home.profile_name}: {file}")]
     if not done.changed:
-        view.append(Line(f"{done.path} is already {_shown(done.after)}; nothing to change.", Mark.OK))
+        state = "not set" if editing.removes_key else f"already {_shown(done.after)}"
+        view.append(Line(f"{done.path} is {state}; nothing to change.", Mark.OK))
         return view
-    verb = "Would change" if done.dry_run else "Changed"
-    view.append(Line(f"{verb} {done.path}: {_shown(done.before)} -> {_shown(done.after)}", Mark.OK))
-    if write.diff:
+    if editing.removes_key:
+        verb, what = "Would remove" if done.dry_run else "Removed", f"it was {_shown(done.before)}"
+    else:
+        verb = "Would change" if done.dry_run else "Changed"
+        what = f"{_shown(done.before)} -> {_shown(done.after)}"
+    view.append(Line(f"{verb} {done.path}: {what}", Mark.OK))
+    if editing.write.diff:
         view.append(Diff(done.diff))
     return view
 

@@ -305,3 +305,48 @@ def test_old_history_goes(home: Path) -> None:
         transaction.stage(home / "config.yaml", b"a: late\n")
         transaction.commit()
     assert len(History(home).records()) == 1
+
+
+def test_a_snapshot_keeps_the_text_and_touches_nothing(home: Path) -> None:
+    """The entry has the present text on both sides; file and mtime stay, and there is nothing to undo."""
+    file = home / "config.yaml"
+    before = file.stat()
+
+    with Transaction(home, label="snapshot") as transaction:
+        identity = transaction.keep(file)
+
+    (record,) = History(home).records()
+    assert (record.id, record.outcome, record.label) == (identity, "kept", "snapshot")
+    assert History(home).texts(record, "after") == (b"a: 1\n",)
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert listing(home) == {"config.yaml", ".env"}
+    for undone in (None, identity):
+        with Transaction(home) as transaction, pytest.raises(NoSuchEntry):
+            undo(transaction, undone)
+
+
+def test_a_snapshot_that_was_interrupted_is_filed_or_forgotten(home: Path) -> None:
+    """Before its commit point nothing is left of it; after it the next start files the entry."""
+    for left, expected in (("intent.json", 0), ("entry.json", 1)):
+        with Transaction(home) as transaction:
+            transaction.keep(home / "config.yaml")
+        (entry,) = (home / ".canon-ops" / "history").iterdir()
+        entry.rename(home / ".canon-ops" / "pending")
+        pending = home / ".canon-ops" / "pending"
+        (pending / "entry.json").rename(pending / left)
+
+        with Transaction(home):
+            pass
+
+        assert len(History(home).records()) == expected
+        assert not pending.exists()
+        assert (home / "config.yaml").read_bytes() == b"a: 1\n"
+
+
+def test_a_snapshot_needs_a_file_and_a_dry_run_keeps_none(home: Path) -> None:
+    """What is not there cannot be kept."""
+    with Transaction(home) as transaction, pytest.raises(NoSuchEntry):
+        transaction.keep(home / "nothing.yaml")
+    with Transaction(home, dry_run=True) as transaction:
+        assert transaction.keep(home / "config.yaml") is None
+    assert not (home / ".canon-ops" / "history").exists()

@@ -1,0 +1,161 @@
+"""What this tool changed on a machine, across the folders that keep a journal, and taking one change back.
+
+A Hermes home, Canon's own home and the folder of the preferences each have a history of their own (a Canon home serves
+several Hermes homes). People think of one list, so the three are merged: ids sort by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from canon_ops.errors import RefusedError
+from canon_ops.files.history import History, NoSuchEntry
+from canon_ops.files.records import Record
+from canon_ops.files.transaction import FileChange
+from canon_ops.files.undo import undo
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.surroundings import canon_paths_from_disk
+from canon_ops.operate.edit_config import refuse_managed
+from canon_ops.operate.preferences import preferences_file
+from canon_ops.operate.writing import Writing, Written
+
+__all__ = ["Change", "Look", "Undone", "changes_of", "find_change", "list_changes", "undo_change"]
+
+State = Literal["done", "undone", "undo", "kept", "abandoned"]
+Look = Callable[[Path, bytes], None]
+"""Gets each text that a diff is about to quote, with its file: whoever masks the diff learns its secrets from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the history.
+
+    Attributes:
+        time: when it was committed, in UTC, as ISO 8601.
+        command: the command as people will read it.
+        state: ``undone`` was taken back; ``undo`` took another one back; ``kept`` is a snapshot; ``abandoned`` was
+            given up after a crash.
+        undoes: the id that it took back.
+        undone_by: the id that took it back.
+        folder: the home whose history holds it.
+    """
+
+    id: str
+    time: str
+    command: str
+    state: State
+    files: tuple[Path, ...]
+    undoes: str | None
+    undone_by: str | None
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A change that was taken back, or would be."""
+
+    change: Change
+    written: Written
+
+
+def list_changes(home: HermesHome, environ: Mapping[str, str]) -> tuple[Change, ...]:
+    """Every readable entry, newest first.
+
+    Raises:
+        UnreadableDotenv, NotAFile, DiskError: a history cannot be read, or ``.env``, which may move Canon's home.
+    """
+    found = [change for folder in _folders(home, environ) for change in _changes_in(folder)]
+    return tuple(sorted(found, key=lambda change: change.id, reverse=True))
+
+
+def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | None = None) -> Change:
+    """The entry with this id, or the only one whose id begins with it; None is the newest that can be undone.
+
+    Raises:
+        NoSuchEntry: there is none, or more than one.
+    """
+    changes = list_changes(home, environ)
+    if identity is None:
+        matches = [change for change in changes if change.state == "done"][:1]
+        if not matches:
+            raise NoSuchEntry("there is nothing to undo", fix=home.own_command("history list"))
+        return matches[0]
+    matches = [change for change in changes if change.id.startswith(identity)]
+    if len(matches) != 1:
+        count = "no entry" if not matches else f"{len(matches)} entries"
+        raise NoSuchEntry(f"the history has {count} of the id {identity}", fix=home.own_command("history list"))
+    return matches[0]
+
+
+def changes_of(change: Change) -> tuple[FileChange, ...]:
+    """Both texts of every file of an entry.
+
+    Raises:
+        NoSuchEntry: the texts are gone.
+    """
+    history = History(change.folder)
+    record = history.find(change.id)
+    texts = zip(record.files, history.texts(record, "before"), history.texts(record, "after"), strict=True)
+    return tuple(FileChange(Path(file.path), Path(file.real), before, after) for file, before, after in texts)
+
+
+def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
+    """Take one entry back by a commit of its own, which can be undone too.
+
+    Args:
+        identity: see :func:`find_change`.
+
+    Raises:
+        NoSuchEntry: there is nothing to undo.
+        ChangedUnderUs: a file was changed since; nothing was written.
+        ManagedHome: a package manager owns the home.
+    """
+    home = writing.home
+    change = find_change(home, writing.environ, identity)
+    also = [
+        folder
+        for folder in _folders(home, writing.environ)
+        if folder != change.folder and any(file.is_relative_to(folder) for file in change.files)
+    ]
+
+    def refuse(path: Path) -> RefusedError | None:
+        return refuse_managed(home) if path.is_relative_to(home.path) else None
+
+    with writing.transaction(change.folder, refuse, also=also) as transaction:
+        writing.expect(transaction, *change.files)
+        undo(transaction, change.id)
+        for file in transaction.changes():
+            for text in (file.before, file.after):
+                look(file.path, text or b"")
+        return Undone(change, writing.commit(transaction))
+
+
+def _folders(home: HermesHome, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    folders = (home.path, canon_paths_from_disk(home.path, environ).home, preferences_file(environ).parent)
+    return tuple(dict.fromkeys(folders))
+
+
+def _changes_in(folder: Path) -> list[Change]:
+    records = History(folder).records()
+    undone = {record.undoes: record.id for record in reversed(records) if record.undoes and record.outcome == "done"}
+    return [_change(record, folder, undone.get(record.id)) for record in records]
+
+
+def _change(record: Record, folder: Path, undone_by: str | None) -> Change:
+    state: State = record.outcome
+    if record.outcome == "done":
+        state = "undo" if record.undoes else "undone" if undone_by else "done"
+    return Change(
+        id=record.id,
+        time=datetime.fromtimestamp(record.time_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        command=record.label,
+        state=state,
+        files=tuple(Path(file.path) for file in record.files),
+        undoes=record.undoes,
+        undone_by=undone_by,
+        folder=folder,
+    )

@@ -1,0 +1,114 @@
+"""config.yaml in somebody's editor: a copy is edited, checked, shown as a difference, and only then written.
+
+A text that Hermes cannot read is never written: the copy is opened again. Whatever ends the dialogue early, the copy
+stays where it is when it holds work, and its place is told.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from canon_ops.errors import CanonOpsError, OutsideError, UsageError
+from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.yaml_reader import ConfigSyntaxError
+from canon_ops.operate.change_config import ConfigPlan, plan_config
+from canon_ops.operate.prompts import Prompts, Question
+from canon_ops.operate.writing import Writing
+
+__all__ = ["EditorFailed", "NoEditor", "edit_in_editor", "editor_of"]
+
+RunEditor = Callable[[Path], None]
+
+
+class NoEditor(UsageError):
+    """Nobody said which editor."""
+
+    code: ClassVar[str] = "editor_missing"
+
+
+class EditorFailed(OutsideError):
+    """The editor did not start, or ended with an error: what it left is not taken for the person's wish."""
+
+    code: ClassVar[str] = "editor_failed"
+
+
+def editor_of(environ: Mapping[str, str]) -> RunEditor:
+    """The editor of ``$VISUAL``, else ``$EDITOR``, as a function that waits for it.
+
+    Raises:
+        NoEditor: neither is set.
+    """
+    name = next((name for name in ("VISUAL", "EDITOR") if environ.get(name, "").strip()), None)
+    if name is None:
+        raise NoEditor("neither VISUAL nor EDITOR names an editor", fix="EDITOR=nano canon-ops config edit")
+    words = shlex.split(environ[name])
+
+    def run(file: Path) -> None:
+        try:
+            done = subprocess.run([*words, str(file)], env=dict(environ), check=False)
+        except OSError as error:
+            raise EditorFailed(
+                f"{name} names {words[0]}, which does not start: {error}", fix=f"export {name}=nano"
+            ) from error
+        if done.returncode != 0:
+            raise EditorFailed(f"{words[0]} ended with {done.returncode}; nothing was written", fix="edit again")
+
+    return run
+
+
+def edit_in_editor(writing: Writing, run_editor: RunEditor, prompts: Prompts) -> ConfigPlan:
+    """Have the file edited, until Hermes can read it, and plan to write it.
+
+    Raises:
+        EditorFailed: see there.
+        ConfigSyntaxError: the text is broken and was left so; nothing was written, and the copy's place is told.
+        ManagedHome, ChangedUnderUs: as :func:`plan_config`.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="canon-ops-"))  # 0700: the file may hold a key
+    copy = folder / "config.yaml"
+    given = b""
+
+    def edit(document: ConfigDocument) -> ConfigDocument:
+        nonlocal given
+        given = document.data
+        _write(copy, given)
+        return _edited(copy, document.file, run_editor, prompts)
+
+    keep = False
+    try:
+        plan_config(writing, lambda document: document)  # who must not write is not asked to edit
+        return plan_config(writing, edit)
+    except CanonOpsError as error:
+        keep = copy.exists() and copy.read_bytes() != given
+        if keep and error.fix is not None:
+            error.fix = f"{error.fix}   (your text is kept: {copy})"
+        raise
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _edited(copy: Path, file: str, run_editor: RunEditor, prompts: Prompts) -> ConfigDocument:
+    broken: bytes | None = None
+    while True:
+        run_editor(copy)
+        text = copy.read_bytes()
+        try:
+            return ConfigDocument.parse(text, file)
+        except ConfigSyntaxError as error:
+            prompts.note(error.what)
+            # An editor that left the same broken text twice is no person.
+            if text == broken or not prompts.confirm(Question("Open it again?", "EDITOR"), default=True):
+                raise
+            broken = text
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.touch(mode=0o600)
+    file.write_bytes(data)

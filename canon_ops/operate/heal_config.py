@@ -1,0 +1,147 @@
+"""Comments that another program dropped from config.yaml: finding that they are gone, and bringing them back.
+
+Each of our commits keeps both texts of the file. Between two of them, and between the last one and the file as it is,
+others write. A *loss* is such a gap in which fewer than half of the comments survived: that is what Hermes does when it
+saves, and not what a person does by hand. The newest loss counts, unless its comments are back by now. A snapshot says
+"this is the text that I want", and a heal has looked at everything before it: neither looks further back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+from canon_ops.errors import CanonOpsError, NotFoundError
+from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.heal import Healed, heal, own_comments
+from canon_ops.files.history import History, NoSuchEntry
+from canon_ops.files.reading import read_optional
+from canon_ops.files.records import Record
+from canon_ops.hermes.boilerplate import find_boilerplate
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.operate.change_config import ConfigPlan, plan_config
+from canon_ops.operate.writing import Writing
+
+__all__ = ["HEAL_LABEL", "Loss", "NothingToHeal", "find_loss", "plan_heal"]
+
+HEAL_LABEL = "config heal"
+
+
+class NothingToHeal(NotFoundError):
+    """No comments are known that the file lacks."""
+
+    code: ClassVar[str] = "nothing_to_heal"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Comments that were in the file when we last wrote it, and are gone.
+
+    Attributes:
+        since: the id of the history entry whose text has them.
+        command: what that entry was.
+        count: how many the file lacks now.
+        text: the commented text.
+    """
+
+    since: str
+    command: str
+    count: int
+    text: bytes = field(repr=False)
+
+
+def find_loss(home: HermesHome) -> Loss | None:
+    """The newest loss of comments that still lasts; None when there is none, or nothing is known.
+
+    Raises:
+        ConfigSyntaxError: Hermes cannot read the present file.
+        NotAFile, DiskError: file or history cannot be read.
+    """
+    present = read_optional(home.config_file)
+    if present is None:
+        return None
+    lacks = _comments(present)
+    behind = present
+    for record, before, after in _texts(home):
+        gap = _comments_or_none(after) if after != behind else None
+        if gap and (gap & _comments(behind)).total() * 2 < gap.total():
+            missing = (gap - lacks).total()
+            if missing * 2 > gap.total():
+                return Loss(record.id, record.label, missing, after)
+        if record.outcome == "kept" or record.label.startswith(HEAL_LABEL):
+            return None
+        if before is None or _comments_or_none(before) is None:
+            return None
+        behind = before
+    return None
+
+
+def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, Loss, Healed]:
+    """Plan the text with its comments back.
+
+    Args:
+        since: the history entry to take the comments from, instead of the newest loss.
+
+    Raises:
+        NothingToHeal: there is no loss.
+        NoSuchEntry: no such entry, or it has no text of config.yaml.
+        ProofFailed: the comments cannot be brought back without changing what Hermes reads.
+    """
+    loss = find_loss(writing.home) if since is None else _loss_since(writing.home, since)
+    if loss is None:
+        raise NothingToHeal(
+            f"no comments are known that {writing.home.config_file} lacks",
+            fix=f"{writing.home.own_command('history list')}   (then: config heal --since ID)",
+        )
+    healed: list[Healed] = []
+
+    def edit(present: ConfigDocument) -> ConfigDocument:
+        older = ConfigDocument.parse(loss.text, present.file)
+        healed.append(heal(older, present, find_boilerplate))
+        return ConfigDocument.parse(healed[-1].data, present.file)
+
+    return plan_config(writing, edit), loss, healed[-1]
+
+
+def _loss_since(home: HermesHome, identity: str) -> Loss:
+    history = History(home.path)
+    wanted = history.find(identity)
+    for record, _, after in _texts(home):
+        if record.id == wanted.id:
+            present = read_optional(home.config_file) or b""
+            missing = (_comments(after) - _comments(present)).total()
+            return Loss(record.id, record.label, missing, after)
+    raise NoSuchEntry(f"{wanted.id} holds no text of {home.config_file}", fix=home.own_command("history list"))
+
+
+def _texts(home: HermesHome) -> Iterator[tuple[Record, bytes | None, bytes]]:
+    """Every entry that has a text of config.yaml, newest first, with the text before and after it."""
+    history = History(home.path)
+    for record in history.records():
+        numbers = [number for number, file in enumerate(record.files) if file.path == str(home.config_file)]
+        if not numbers or record.outcome == "abandoned":
+            continue
+        try:
+            before = history.texts(record, "before")[numbers[0]]
+            after = history.texts(record, "after")[numbers[0]]
+        except NoSuchEntry:  # taken out of the history: it held a key
+            continue
+        if after is not None:
+            yield record, before, after
+
+
+@lru_cache(maxsize=64)
+def _comments(text: bytes) -> Counter[str]:
+    document = ConfigDocument.parse(text)
+    return Counter(placed.comment.text for placed in own_comments(document, find_boilerplate))
+
+
+def _comments_or_none(text: bytes) -> Counter[str] | None:
+    """The comments of an old text; None when nobody can read it."""
+    try:
+        return _comments(text)
+    except CanonOpsError:
+        return None

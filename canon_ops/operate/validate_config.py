@@ -1,0 +1,113 @@
+"""Whether a configuration says what its writer means: the work behind ``config validate`` and ``config edit``.
+
+Only known keys are judged; whatever else is in the file is somebody's own and none of our business, but for a name that
+is almost a known one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.yaml_path import format_path
+from canon_ops.files.yaml_survey import bare_words, keys_twice
+from canon_ops.hermes.keys import KeyFile, KeyType, KnownKey, dropped, find_key, near_key
+
+__all__ = ["ConfigFault", "Severity", "validate_config"]
+
+Severity = Literal["error", "warning", "info"]
+KeyPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFault:
+    """One thing that is not as it should be.
+
+    Attributes:
+        severity: ``error`` does not work as written, ``warning`` is lost or hidden, ``info`` may surprise.
+        code: stable; those of an unreadable file are the codes of its error.
+    """
+
+    severity: Severity
+    code: str
+    path: str | None
+    message: str
+    fix: str | None
+    line: int | None
+    column: int | None
+
+
+def validate_config(document: ConfigDocument) -> tuple[ConfigFault, ...]:
+    """Every fault, in the order of the file."""
+    faults = [*_of_keys(document), *_doubled(document)]
+    told = {fault.path for fault in faults}
+    faults += [fault for fault in _treacherous(document) if fault.path not in told]
+    return tuple(sorted(faults, key=lambda fault: (fault.line or 0, fault.column or 0)))
+
+
+def _of_keys(document: ConfigDocument) -> Iterator[ConfigFault]:
+    hidden: set[str] = set()
+    for path, value in _places(document.value):
+        dotted = format_path(path)
+        known = find_key(dotted, KeyFile.CONFIG)
+        if known is not None:
+            if value is not None and (problem := known.problem(value)):
+                # A bare off is no text, but Hermes takes it for the word in most places (BR-07).
+                severity: Severity = "warning" if known.type is KeyType.STR and isinstance(value, bool) else "error"
+                yield _fault(document, path, severity, "config_value", f"{problem}.", _way_to_mend(known, value))
+            continue
+        if any(dotted.startswith(f"{above}.") for above in hidden):
+            continue
+        if (lost := dropped(path)) is not None:
+            hidden.add(dotted)
+            fix = f"canon-ops config set {lost.instead} VALUE" if lost.instead else f"canon-ops config unset {dotted}"
+            yield _fault(document, path, "warning", "config_dropped_key", lost.why, fix)
+        elif (near := near_key(dotted, KeyFile.CONFIG)) is not None:
+            hidden.add(dotted)
+            message = f"{dotted} is not a known key; {near} is."
+            yield _fault(document, path, "info", "config_near_miss", message, f"canon-ops config unset {dotted}")
+
+
+def _way_to_mend(known: KnownKey, value: Any) -> str:
+    if known.refused is not None:
+        return f"canon-ops config unset {known.name}"
+    if known.type is KeyType.LIST and isinstance(value, str):
+        return f"canon-ops config add {known.name} ITEM --convert"
+    example = known.allowed[0] if known.allowed else known.type.value.upper()
+    if known.type is KeyType.BOOL and str(value).lower() in ("true", "false"):
+        example = str(value).lower()  # in quotes it is a text (BR-08)
+    return f"canon-ops config set {known.name} {example}"
+
+
+def _doubled(document: ConfigDocument) -> Iterator[ConfigFault]:
+    for twice in keys_twice(document):
+        lines = ", ".join(map(str, twice.lines))
+        message = f"{twice.path} stands in lines {lines}; Hermes reads line {twice.lines[-1]} only."
+        fix = f"keep one of them: {document.file}:{twice.lines[0]}"
+        yield ConfigFault("warning", "config_duplicate_key", twice.path, message, fix, twice.lines[0], None)
+
+
+def _treacherous(document: ConfigDocument) -> Iterator[ConfigFault]:
+    for word in bare_words(document):
+        message = f"{word.path} is {word.word} without quotes; Hermes reads {word.value!r}, other programs do not."
+        fix = f'"{word.word}" in quotes, if the text is meant: {document.file}:{word.line}'
+        yield ConfigFault("info", "config_bare_word", word.path, message, fix, word.line, word.column)
+
+
+def _fault(
+    document: ConfigDocument, path: KeyPath, severity: Severity, code: str, message: str, fix: str | None
+) -> ConfigFault:
+    found = document.find(path)
+    line, column = (found.line, found.column) if found else (None, None)
+    return ConfigFault(severity, code, format_path(path), message, fix, line, column)
+
+
+def _places(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """Every key of every mapping, from the top; what is below a known key that holds a mapping is looked at too."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(key, str):
+                yield (*path, key), inner
+                yield from _places(inner, (*path, key))

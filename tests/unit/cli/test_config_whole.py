@@ -1,0 +1,420 @@
+"""The commands on the configuration as a whole: list, validate, diff, edit, recommend, snapshot, heal."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.cli.conftest import Runner
+
+CONFIG = """\
+# owner: ops team
+plugins:
+  # reviewed 2026-03
+  enabled: [borgee]   # keep sorted
+platforms:
+  canon:
+    api_key: secret-one-two
+    enabled: true
+streaming:
+  enabled: true   # since May
+"""
+
+
+@pytest.fixture
+def config(home: Path) -> Path:
+    (home / ".hermes").mkdir()
+    file = home / ".hermes" / "config.yaml"
+    file.write_text(CONFIG)
+    return file
+
+
+def strip(config: Path, **changes: object) -> None:
+    """What Hermes does when it saves: values only, sorted."""
+    config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), **changes}))
+
+
+# -- unset, remove, --convert, --allow-reformat --------------------------------------------------------------
+
+
+def test_unset_removes_a_key_with_its_comment(program: Runner, config: Path) -> None:
+    """The rest keeps its bytes; a key that is not there is no change."""
+    ran, again = program("config", "unset", "streaming"), program("config", "unset", "streaming")
+
+    assert ran.out.splitlines()[1] == 'Removed streaming: it was {"enabled": true}'
+    assert again.out.splitlines()[1] == "streaming is not set; nothing to change."
+    assert config.read_text() == CONFIG.partition("streaming")[0]
+
+
+def test_remove_takes_an_item_out(program: Runner, config: Path) -> None:
+    """The comment beside the list stays; an item that is not there is no change."""
+    ran, again = (
+        program("config", "remove", "plugins.enabled", "borgee"),
+        program("config", "remove", "plugins.enabled", "borgee"),
+    )
+
+    assert ran.out.splitlines()[1] == 'Changed plugins.enabled: ["borgee"] -> []'
+    assert again.out.splitlines()[1] == "plugins.enabled is already []; nothing to change."
+    assert config.read_text() == CONFIG.replace("[borgee]", "[]")
+
+
+def test_a_text_becomes_a_list_only_when_asked(program: Runner, config: Path) -> None:
+    """Without --convert it is refused, and the refusal names the option."""
+    config.write_text('plugins:\n  enabled: "a, b"  # mine\n')
+
+    refused = program("config", "add", "plugins.enabled", "c")
+    done = program("config", "add", "plugins.enabled", "c", "--convert")
+
+    assert refused.code == 1
+    assert "fix: --convert turns it into a list" in refused.err
+    assert done.out.splitlines()[1] == 'Changed plugins.enabled: "a, b" -> ["a", "b", "c"]'
+    assert yaml.safe_load(config.read_text()) == {"plugins": {"enabled": ["a", "b", "c"]}}
+    assert "# mine" in config.read_text()
+
+
+def test_a_reformat_is_shown_and_agreed_to(program: Runner, config: Path) -> None:
+    """Where bytes cannot be kept: refused, offered with its difference, made with --yes."""
+    config.write_text("a: |\n  text")  # a block text at the end, without a line end
+    refused = program("config", "set", "b", "1")
+    offered = program("config", "set", "b", "1", "--allow-reformat")
+    unchanged = config.read_text()
+    done = program("config", "set", "b", "1", "--allow-reformat", "--yes")
+
+    assert (refused.code, offered.code, unchanged) == (1, 2, "a: |\n  text")
+    assert "+b: 1" in offered.err
+    assert done.code == 0
+    assert yaml.safe_load(config.read_text()) == {"a": "text", "b": 1}
+
+
+# -- set: keys that nobody reads -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        (
+            "platforms.canon.base_url",
+            "Warning: Hermes drops base_url here without a word: it stands directly below platforms.canon. "
+            "platforms.canon.extra.base_url is read.\n",
+        ),
+        (
+            "platforms.canon.display.streaming",
+            "Warning: No audited Hermes reads display settings below platforms.canon. "
+            "display.platforms.canon.streaming is read.\n",
+        ),
+        ("platforms.canon.custom", "Warning: Hermes drops custom here without a word: it stands directly below "
+         "platforms.canon.\n"),
+        ("plugin.enabled", "Hint: plugin.enabled is not a known key; plugins.enabled is.\n"),
+        ("my.own.key", ""),
+    ],
+)  # fmt: skip
+def test_set_warns_of_a_key_that_nobody_reads(program: Runner, config: Path, key: str, said: str) -> None:
+    """It is set as asked, and the warning says where it would be read."""
+    ran = program("config", "set", key, "x")
+
+    assert (ran.code, ran.err) == (0, said)
+
+
+# -- list, path, validate, diff ------------------------------------------------------------------------------
+
+
+def test_list_shows_value_origin_and_advice(program: Runner, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of the file, a variable of .env, a default, a recommendation; keys are masked."""
+    (config.parent / ".env").write_text("CANON_TURN_VERBOSITY=quiet\n")
+    monkeypatch.setenv("CANON_BASE_URL", "https://canon.example")
+
+    rows = {line.split("\t")[0]: line.split("\t")[1:] for line in program("config", "list").out.splitlines()}
+
+    assert rows["streaming.enabled"] == ["true", "line 10", ""]
+    assert rows["platforms.canon.api_key"] == ["[secret]", "line 7", ""]
+    assert rows["platforms.canon.extra.turn_verbosity"] == ["quiet", "CANON_TURN_VERBOSITY in .env", ""]
+    assert rows["platforms.canon.extra.base_url"] == [
+        "https://canon.example", "CANON_BASE_URL (environment)", "",
+    ]  # fmt: skip
+    assert rows["streaming.transport"] == ["auto", "default", ""]
+    assert rows["approvals.mode"] == ["", "unset", "recommended: manual"]
+    assert not any("borgee" in key for key in rows)
+
+
+def test_list_all_has_every_known_key(program: Runner, config: Path) -> None:
+    """Of the platforms asked for, and of Hermes."""
+    keys = [row["key"] for row in program("config", "list", "canon", "--all", "--json").json["data"]["keys"]]
+
+    assert "kanban.dispatch_in_gateway" in keys
+    assert "platforms.canon.extra.agent" in keys
+    assert "borgee.base_url" not in keys
+
+
+def test_list_never_shows_a_secret(program: Runner, config: Path) -> None:
+    """Not in JSON either."""
+    assert "secret-one-two" not in program("config", "list", "--json").out
+
+
+def test_path_is_the_file_and_nothing_else(program: Runner, config: Path, home: Path) -> None:
+    """For $(…); a link is followed in the JSON document."""
+    config.rename(home / "real.yaml")
+    config.symlink_to(home / "real.yaml")
+
+    assert program("config", "path").out == f"{config}\n"
+    assert program("config", "path", "--json").json["data"] == {
+        "file": str(config), "real": str(home / "real.yaml"), "exists": True, "managed_by": None,
+    }  # fmt: skip
+
+
+def test_validate_judges_known_keys_only(program: Runner, config: Path) -> None:
+    """Errors, warnings and hints with their lines, in the order of the file; exit 1 for an error."""
+    config.write_text(
+        "mine: {anything: goes}\n"
+        "plugins:\n  enabled: a, b\n"
+        "platforms:\n  canon:\n    enabled: 'false'\n    base_url: x\n"
+        "plugin:\n  enabled: []\n"
+        "approvals:\n  mode: off\n  timeout: 0600\n  timeout: 60\n"
+    )
+
+    ran = program("config", "validate", "--json")
+
+    faults = [(f["severity"], f["code"], f["path"], f["line"]) for f in ran.json["data"]["faults"]]
+    assert ran.code == 1
+    assert faults == [
+        ("error", "config_value", "plugins.enabled", 3),
+        ("error", "config_value", "platforms.canon.enabled", 6),
+        ("warning", "config_dropped_key", "platforms.canon.base_url", 7),
+        ("info", "config_near_miss", "plugin.enabled", 9),
+        ("warning", "config_value", "approvals.mode", 11),
+        ("warning", "config_duplicate_key", "approvals.timeout", 12),
+    ]
+    fixes = {f["path"]: f["fix"] for f in ran.json["data"]["faults"]}
+    assert fixes["plugins.enabled"] == "canon-ops config add plugins.enabled ITEM --convert"
+    assert fixes["platforms.canon.enabled"] == "canon-ops config set platforms.canon.enabled false"
+
+
+def test_validate_says_where_a_file_is_broken(program: Runner, config: Path) -> None:
+    """The code of the fault, line and column, exit 1."""
+    config.write_text("plugins:\n\tenabled: [borgee]\n")
+
+    ran = program("config", "validate", "--json")
+
+    (fault,) = ran.json["data"]["faults"]
+    assert (ran.code, fault["code"], fault["line"], fault["column"]) == (1, "config_tabs", 2, 1)
+
+
+def test_validate_is_content_with_a_good_file(program: Runner, config: Path) -> None:
+    """Warnings do not count unless --strict."""
+    assert program("config", "validate").out == f"{config} is as it should be.\n"
+    config.write_text("platforms:\n  canon:\n    mine: 1\n")
+
+    assert program("config", "validate").code == 0
+    assert program("config", "validate", "--strict").code == 1
+
+
+def test_diff_shows_what_others_did_since(program: Runner, config: Path) -> None:
+    """Lines, and what Hermes reads differently; an older entry can be named."""
+    first = program("config", "set", "a", "1", "--json").json["data"]["history_id"]
+    nothing = program("config", "diff", "--json").json["data"]
+    strip(config, a=2)
+    program("config", "set", "b", "1")
+
+    latest = program("config", "diff", "--json").json["data"]
+    older = program("config", "diff", first, "--values")
+
+    assert (nothing["since"], nothing["changed"], nothing["values"]) == (first, False, [])
+    assert latest["changed"] is False
+    assert older.out == "a\t1\t2\nb\tnull\t1\n"
+    lines = program("config", "diff", first).out
+    assert "-# owner: ops team\n" in lines
+    assert "secret-one-two" not in lines
+
+
+def test_diff_without_history_says_so(program: Runner, config: Path) -> None:
+    """There is nothing to compare with."""
+    ran = program("config", "diff")
+
+    assert (ran.code, ran.out) == (0, f"The history has no text of {config}.\n")
+
+
+# -- snapshot, heal ------------------------------------------------------------------------------------------
+
+
+def test_snapshot_keeps_the_text(program: Runner, config: Path) -> None:
+    """Digest and id are told; the file is not touched; a home without a file has nothing to keep."""
+    before = config.stat().st_mtime_ns
+
+    data = program("config", "snapshot", "--json").json["data"]
+
+    assert data["sha256"] == hashlib.sha256(CONFIG.encode()).hexdigest()
+    assert program("history", "list").out == f"{data['history_id']}\tconfig snapshot\tconfig.yaml\tkept\n"
+    assert config.stat().st_mtime_ns == before
+    config.unlink()
+    assert program("config", "snapshot").code == 1
+
+
+def test_heal_brings_the_comments_back(program: Runner, config: Path) -> None:
+    """The difference is shown first; with consent it is written, and undo takes it back."""
+    program("config", "snapshot")
+    strip(config, onboarding={"seen": {"x": True}})
+    stripped = config.read_text()
+
+    asked = program("config", "heal")
+    unchanged = config.read_text()
+    done = program("config", "heal", "--yes", "--json")
+
+    assert (asked.code, unchanged) == (2, stripped)
+    assert "+# owner: ops team" in asked.err
+    assert "secret-one-two" not in asked.err + done.out
+    assert (done.json["data"]["back"], done.json["data"]["moved"]) == (4, [])
+    assert config.read_text() == CONFIG + "onboarding:\n  seen:\n    x: true\n"
+    assert program("config", "heal").code == 1  # nothing is missing any more
+    program("undo")
+    assert config.read_text() == stripped
+
+
+def test_heal_finds_a_loss_behind_later_edits(program: Runner, config: Path) -> None:
+    """Hermes dropped the comments, we edited the stripped file twice: the commented text is still known."""
+    program("config", "set", "a", "1")
+    strip(config)
+    program("config", "set", "b", "2")
+    program("config", "unset", "a")
+
+    ran = program("config", "heal", "--yes", "--json")
+
+    assert ran.json["data"]["command"] == "config set a"
+    assert config.read_text() == CONFIG + "b: 2\n"
+
+
+def test_comments_that_a_person_removed_are_not_missed(program: Runner, config: Path) -> None:
+    """One comment less is somebody's wish; so is what a snapshot kept after a loss, and what our own edit took."""
+    program("config", "set", "a", "1")
+    config.write_text(config.read_text().replace("   # since May", ""))
+    one_less = program("config", "heal")
+    strip(config)
+    lost = program("config", "heal", "--dry-run")
+    program("config", "snapshot")
+    meant = program("config", "heal")
+
+    assert [one_less.code, lost.code, meant.code] == [1, 0, 1]
+
+
+def test_heal_takes_comments_from_a_named_entry(program: Runner, config: Path) -> None:
+    """Whatever was found before; an entry of another file has none."""
+    identity = program("config", "snapshot", "--json").json["data"]["history_id"]
+    strip(config)
+    program("config", "snapshot")
+
+    assert program("config", "heal").code == 1
+    assert program("config", "heal", "--since", identity, "--yes").code == 0
+    assert config.read_text() == CONFIG
+
+
+def test_heal_never_touches_a_broken_file(program: Runner, config: Path) -> None:
+    """Exit 1 with the place of the fault."""
+    program("config", "snapshot")
+    config.write_text("a: [\n")
+
+    ran = program("config", "heal", "--yes")
+
+    assert (ran.code, config.read_text()) == (1, "a: [\n")
+
+
+# -- recommend, edit -----------------------------------------------------------------------------------------
+
+
+def test_recommend_proposes_and_changes_with_consent(program: Runner, config: Path) -> None:
+    """A dry run lists; without consent it is exit 2; with --yes everything is as documented afterwards."""
+    listed = program("config", "recommend", "--dry-run", "--diff")
+    asked = program("config", "recommend")
+    done = program("config", "recommend", "--yes")
+
+    assert "approvals.mode\tunset\tmanual" in listed.out
+    assert "+  mode: manual\n" in listed.out
+    assert (asked.code, done.code) == (2, 0)
+    assert yaml.safe_load(config.read_text())["approvals"] == {"mode": "manual"}
+    assert "# keep sorted" in config.read_text()
+    assert program("config", "recommend").out.splitlines()[1] == "Everything is as the documentation recommends."
+
+
+def editor(tmp_path: Path, *texts: str) -> str:
+    """An editor that writes one text after the other; the last one stays."""
+    for number, text in enumerate(texts):
+        (tmp_path / f"text{number}").write_text(text)
+    script = tmp_path / "editor"
+    script.write_text(
+        f"#!/bin/sh\nn=$(cat {tmp_path}/n 2>/dev/null || echo 0)\n"
+        f'if [ -e {tmp_path}/text$n ]; then cp {tmp_path}/text$n "$1"; echo $((n+1)) > {tmp_path}/n; fi\n'
+    )
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_edit_saves_what_the_editor_left(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With consent; without it nothing is written and the text is kept."""
+    monkeypatch.setenv("EDITOR", editor(tmp_path, CONFIG + "a: 1\n"))
+
+    ran = program("config", "edit", "--yes", "--diff")
+
+    assert ran.code == 0
+    assert ran.out.endswith("+a: 1\n")
+    assert config.read_text() == CONFIG + "a: 1\n"
+
+
+def test_edit_opens_a_broken_text_again(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is never saved; the second try is."""
+    monkeypatch.setenv("EDITOR", editor(tmp_path, "a: [1\n", "a: [1]\n"))
+
+    ran = program("config", "edit", "--yes")
+
+    assert ran.code == 0
+    assert "cannot be read at line 2" in ran.err
+    assert config.read_text() == "a: [1]\n"
+
+
+def test_edit_gives_up_on_a_text_that_stays_broken(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 1, nothing written, and the text is kept where it is told."""
+    monkeypatch.setenv("EDITOR", editor(tmp_path, "a: [1\n"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    ran = program("config", "edit", "--yes", "--json")
+
+    assert (ran.code, config.read_text()) == (1, CONFIG)
+    fix = ran.json["errors"][0]["fix"]
+    kept = Path(fix.partition("your text is kept: ")[2].rstrip(")"))
+    assert kept.read_text() == "a: [1\n"
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_edit_without_an_editor_says_which_variable(program: Runner, config: Path) -> None:
+    """Exit 2; an editor that fails is exit 3."""
+    assert program("config", "edit").code == 2
+
+
+@pytest.mark.parametrize("name", ["false", "/nonexistent/editor"])
+def test_an_editor_that_fails_changes_nothing(
+    program: Runner, config: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it left is not taken for anybody's wish."""
+    monkeypatch.setenv("VISUAL", name)
+
+    assert program("config", "edit", "--yes").code == 3
+    assert config.read_text() == CONFIG
+
+
+def test_edit_notices_a_writer_meanwhile(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file changed while the editor was open: exit 5, theirs stays."""
+    script = tmp_path / "editor"
+    script.write_text(f"#!/bin/sh\necho 'a: 1' >> \"$1\"\necho 'b: 2' >> {config}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+
+    ran = program("config", "edit", "--yes")
+
+    assert (ran.code, config.read_text()) == (5, CONFIG + "b: 2\n")
