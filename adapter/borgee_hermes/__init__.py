@@ -1,20 +1,21 @@
 """Borgee as a platform of the Hermes gateway.
 
-The package owns its import name and entry point. The adapter itself is not part of this version: enabling the plugin
-logs one sentence and registers nothing.
+Importing this package imports no host module and no network library; only :func:`register` may. Read registration.py
+first, then runtime.py.
 """
 
 from __future__ import annotations
 
-import logging
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from borgee_hermes.registration import PluginContext
 
 __all__ = ["register"]
 
 
-def register(ctx: Any) -> None:
-    """Say that this version brings no Borgee adapter; the host goes on without the platform."""
-    del ctx
-    logging.getLogger(__name__).error(
-        "The Borgee platform is not part of this version of canon-ops; remove 'borgee' from plugins.enabled."
-    )
+def register(ctx: PluginContext) -> None:
+    """Register the Borgee platform with the host that loads this plugin."""
+    from borgee_hermes.registration import register as register_with_host
+
+    register_with_host(ctx)

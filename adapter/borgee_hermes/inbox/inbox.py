@@ -63,8 +63,8 @@ class Inbox:
     async def recover_processing(self) -> int:
         return await self._database.write(store.recover_processing, now_s=self._now_s())
 
-    async def quarantine_in_doubt(self, suspended: Collection[str]) -> int:
-        return await self._database.write(store.quarantine_in_doubt, suspended, now_s=self._now_s())
+    async def quarantine_in_doubt(self, suspended: Collection[str], *, only: int | None = None) -> int:
+        return await self._database.write(store.quarantine_in_doubt, suspended, only=only, now_s=self._now_s())
 
     async def quarantine_processing(self, seq: int, *, suspended: bool) -> bool:
         return await self._database.write(store.quarantine_processing, seq, suspended=suspended, now_s=self._now_s())

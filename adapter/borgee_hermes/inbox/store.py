@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from borgee_hermes.bpp.events import ConversationContext, Kind
@@ -79,7 +79,7 @@ QUARANTINE_IN_DOUBT = """
     UPDATE receipts
     SET status = 'quarantined', updated_at = :now_s,
         outcome = iif(session_key IN (SELECT value FROM json_each(:suspended)), :with_session, :without_session)
-    WHERE status = 'in_doubt'"""
+    WHERE status = 'in_doubt' AND (:only IS NULL OR ingest_seq = :only)"""
 QUARANTINE_PROCESSING = """
     UPDATE receipts SET status = 'quarantined', outcome = :outcome, updated_at = :now_s
     WHERE ingest_seq = :seq AND status = 'processing'"""
@@ -116,7 +116,7 @@ class Inserted:
 
 
 def insert(transaction: Transaction, new: NewReceipt, *, now_s: float) -> Inserted:
-    """Store a receipt once; what is there already is returned and left alone.
+    """Store a receipt once; what is there already is returned and left alone. The echo of a message of ours is settled.
 
     Raises:
         ReceiptDiffers: its key is there with another content.
@@ -127,6 +127,8 @@ def insert(transaction: Transaction, new: NewReceipt, *, now_s: float) -> Insert
     known = _known(transaction, new)
     if known is not None:
         return Inserted(known, is_new=False)
+    if new.status is Status.PENDING and is_outbound(transaction, new.message_id):
+        new = replace(new, status=Status.COMPLETED, outcome=Outcome.IGNORED_OUTBOUND_ECHO)
     seq = transaction.insert(ADD, _parameters(new, now_s))
     if seq is None:
         raise ReceiptDiffers(f"two receipts came under the key {new.dedupe_key}")
@@ -213,9 +215,12 @@ def in_doubt_sessions(snapshot: Snapshot) -> dict[str, int]:
     return {row["session_key"]: row["receipts"] for row in snapshot.all(IN_DOUBT_SESSIONS)}
 
 
-def quarantine_in_doubt(transaction: Transaction, suspended: Collection[str], *, now_s: float) -> int:
-    """Put everything in doubt aside for a person; ``suspended`` are those of its sessions that exist."""
+def quarantine_in_doubt(
+    transaction: Transaction, suspended: Collection[str], *, only: int | None = None, now_s: float
+) -> int:
+    """Put what is in doubt aside for a person, all or one; ``suspended`` are those of its sessions that exist."""
     values = {
+        "only": only,
         "suspended": json.dumps(sorted(suspended)),
         "with_session": Outcome.QUARANTINED_SUSPENDED,
         "without_session": Outcome.QUARANTINED_NO_SESSION,

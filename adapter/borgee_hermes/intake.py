@@ -1,0 +1,80 @@
+"""What Borgee delivers becomes a receipt on disk, is acknowledged, and only then concerns anybody else.
+
+One delivery after the other, in order of arrival. A connection that ends between the commit and the checkpoint makes
+the delivery stale; the receipt is stored all the same, and the next delivery is taken (W2).
+
+Source: Borgee 1.8, 5.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from borgee_hermes.bpp.errors import StaleDelivery
+from borgee_hermes.bpp.events import InboundEvent
+from borgee_hermes.bpp.port import BppSession, Delivery
+from borgee_hermes.inbound import receipt_of
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.records import DispatchClass, Status
+from borgee_hermes.ports import HostPort
+
+__all__ = ["Intake"]
+
+logger = logging.getLogger(__name__)
+
+
+class Intake:
+    """The one consumer of the deliveries.
+
+    Args:
+        arrived: takes number, session and class of a receipt that waits for a turn.
+        fail: ends the adapter over a fault of the inbox, or of the host when it was asked about a command.
+    """
+
+    def __init__(
+        self,
+        session: BppSession,
+        inbox: Inbox,
+        port: HostPort,
+        *,
+        arrived: Callable[[int, str, DispatchClass], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        self._session = session
+        self._inbox = inbox
+        self._port = port
+        self._arrived = arrived
+        self._fail = fail
+
+    async def run(self) -> None:
+        """Take deliveries until the client has no more; returns as well when one could not be stored."""
+        async for delivery in self._session.deliveries():
+            if not await self._take(delivery):
+                return
+
+    async def _take(self, delivery: Delivery) -> bool:
+        try:
+            inserted = await self._store(delivery.event)
+        except Exception as error:  # the disk, or the host when it was asked about a command
+            logger.exception("Borgee: a message could not be stored")
+            self._fail(error)
+            await delivery.fail(error)
+            return False
+        try:
+            await delivery.checkpoint()
+        except StaleDelivery:
+            logger.debug("Borgee: the connection ended before a stored message was acknowledged")
+        if inserted is not None:
+            self._arrived(*inserted)
+        return True
+
+    async def _store(self, event: InboundEvent) -> tuple[int, str, DispatchClass] | None:
+        """Store the receipt of an event; what the scheduler has to know of it, or None when it starts no turn."""
+        session_key = self._port.session_key(event.channel_id, event.channel_type)
+        new = receipt_of(event, agent_id=self._session.agent_id, session_key=session_key, commands=self._port.commands)
+        inserted = await self._inbox.insert(new)
+        receipt = inserted.receipt
+        if not inserted.is_new or receipt.status is not Status.PENDING:
+            return None
+        return receipt.ingest_seq, receipt.session_key, receipt.dispatch_class

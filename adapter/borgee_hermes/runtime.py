@@ -1,0 +1,393 @@
+"""One Borgee agent in one gateway: from its locks to its last turn.
+
+It knows no host class; what it needs of the host is :class:`~borgee_hermes.ports.HostPort`. Starting goes: checks,
+locks, inbox, what a crash left behind, client, turns. Whatever fails on the way is undone and told; whatever is told
+later (a dead client, an agent that was switched off, a disk that fails) ends in the same stop. An object connects once:
+the host makes a fresh adapter for another attempt.
+
+Source: Borgee 8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from borgee_hermes.announcing import Announcer
+from borgee_hermes.bpp import actions
+from borgee_hermes.bpp.errors import IdentityInvalid
+from borgee_hermes.bpp.events import AgentToggle
+from borgee_hermes.bpp.port import BppSession, Handlers
+from borgee_hermes.bpp.state import Status as Connection
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.intake import Intake
+from borgee_hermes.lanes.dispatch import Dispatcher
+from borgee_hermes.lanes.scheduler import Scheduler
+from borgee_hermes.locks.ownership import OWNERSHIP, Lease, Ownership, ScopedLocks
+from borgee_hermes.outbound import Outbound
+from borgee_hermes.ports import HostPort, Reply
+from borgee_hermes.recovery import HostSessions, recover
+from borgee_hermes.remedy import remedy
+from borgee_hermes.tools.bridge import ACTIVE, Active, Live
+from canon_ops.durable import DurableError
+from canon_ops.durable.settle import settle
+from canon_ops.errors import CanonOpsError, ConflictError, RefusedError
+from canon_ops.files.lock import FileLock
+from canon_ops.runtime.clock import Clock, SystemClock
+from canon_ops.settings.borgee import BorgeeOptions
+from canon_ops.settings.secret import Secret, redact
+
+__all__ = ["BorgeeRuntime", "Parts", "Refusal"]
+
+logger = logging.getLogger(__name__)
+
+SHOWN_CHARS: Final = 300  # of an error, in the host's state file; Borgee 2.4
+PRUNE_EVERY_S: Final = 3_600.0
+T = TypeVar("T")
+
+
+class NotReady(RefusedError):
+    """The host is not ready for a platform, or the agent is not the expected one."""
+
+    code = "borgee_not_ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the platform is down, for the host's state."""
+
+    code: str
+    sentence: str
+    retryable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Where an adapter's parts come from; tests bring their own.
+
+    Attributes:
+        check: raises what is wrong with the settings.
+        find_key: the key; may ask the keyring, so it blocks.
+        open_session: a client that is not connected.
+        inbox: the inbox of a home, not open.
+    """
+
+    home: Path
+    check: Callable[[], BorgeeOptions]
+    find_key: Callable[[], Secret]
+    open_session: Callable[[BorgeeOptions, Secret, Handlers], BppSession]
+    inbox: Callable[[Path], Inbox]
+    locks: ScopedLocks
+    ownership: Ownership = OWNERSHIP
+    active: Active = ACTIVE
+
+
+class BorgeeRuntime:
+    """The adapter's life."""
+
+    def __init__(self, port: HostPort, parts: Parts, *, clock: Clock | None = None) -> None:
+        self._port = port
+        self._parts = parts
+        self._clock = clock or SystemClock()
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="borgee")
+        self._sessions = HostSessions(port, self._off_loop)
+        self._secrets: list[Secret] = []
+        self._options: BorgeeOptions | None = None
+        self._guard: FileLock | None = None
+        self._lease: Lease | None = None
+        self._inbox: Inbox | None = None
+        self._session: BppSession | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._announcer: Announcer | None = None
+        self._outbound: Outbound | None = None
+        self._live: Live | None = None
+        self._is_ready = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping: asyncio.Task[None] | None = None
+        self._farewell: asyncio.Task[None] | None = None
+
+    # -- starting -----------------------------------------------------------------------------------------------------
+
+    async def connect(self) -> bool:
+        """Connect and begin to work; False with a recorded reason when that is not possible."""
+        if self._is_ready:
+            return True
+        try:
+            await self._start()
+        except asyncio.CancelledError:
+            await settle(asyncio.ensure_future(self._undo()))
+            raise
+        except Exception as error:
+            logger.error("Borgee: not connected: %s", self._shown(error), exc_info=not isinstance(error, CanonOpsError))
+            await settle(asyncio.ensure_future(self._undo()))
+            self._port.set_fatal("borgee_startup", self._shown(error), retryable=_passes(error))
+            return False
+        return True
+
+    async def _start(self) -> None:
+        options = self._options = self._parts.check()
+        if sentence := self._port.unready():
+            raise NotReady(sentence)
+        self._port.force_queue_mode()
+        key = await self._off_loop(self._parts.find_key)
+        self._secrets.append(key)
+        await self._off_loop(lambda: self._take_ownership(options, key))
+        inbox = self._inbox = self._parts.inbox(self._parts.home)
+        for notice in await inbox.open():
+            logger.warning("Borgee: %s", notice.message)
+        await recover(inbox, self._sessions)
+        session = self._session = self._parts.open_session(options, key, Handlers(toggle=self._toggled))
+        await session.connect()
+        await self._check_identity(session, options)
+        await self._begin(session, inbox, options)
+
+    def _take_ownership(self, options: BorgeeOptions, key: Secret) -> None:
+        self._lease = self._parts.ownership.acquire(self._parts.locks, self._parts.home, options.origin, key)
+        guard = FileLock(self._parts.inbox(self._parts.home).path.with_name("inbox.lock"), 0)
+        guard.__enter__()
+        self._guard = guard
+
+    async def _check_identity(self, session: BppSession, options: BorgeeOptions) -> None:
+        user = session.identity
+        if user is None:
+            user = await session.act(actions.get_me())
+        if user.role != "agent":
+            raise IdentityInvalid(f"The Borgee key belongs to a {user.role}, not to an agent.")
+        if options.agent_id and user.user_id != options.agent_id:
+            raise IdentityInvalid(
+                f"The Borgee key belongs to {user.user_id}, and borgee.agent_id asks for {options.agent_id}.",
+                fix="canon-ops config unset borgee.agent_id, or set the key of that agent",
+            )
+
+    async def _begin(self, session: BppSession, inbox: Inbox, options: BorgeeOptions) -> None:
+        announcer = self._announcer = Announcer(session, self._clock)
+        announcer.start()
+        dispatcher = self._dispatcher = Dispatcher(
+            inbox,
+            self._port,
+            Scheduler(options.max_concurrent_dispatches),
+            sessions=self._sessions,
+            reports=announcer,
+            clock=self._clock,
+            fail=self._fail_closed,
+        )
+        self._outbound = Outbound(self._usable_session, inbox, self._clock, fail=self._fail_closed)
+        waiting = await inbox.open_receipts()
+        self._is_ready = True
+        dispatcher.start(waiting, self._port.busy_sessions())
+        intake = Intake(session, inbox, self._port, arrived=dispatcher.arrived, fail=self._fail_closed)
+        self._own(intake.run(), "intake")
+        self._own(self._watch(session), "watch")
+        self._own(self._prune(inbox), "prune")
+        live = self._live = Live(session, asyncio.get_running_loop())
+        self._parts.active.join(live)
+        self._port.mark_connected()
+        logger.info("Borgee: connected to %s as %s", options.origin, session.agent_id)
+
+    # -- while it runs ------------------------------------------------------------------------------------------------
+
+    @property
+    def dispatcher(self) -> Dispatcher | None:
+        """The turns, while there are any."""
+        return self._dispatcher
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether messages are taken and sent."""
+        return self._is_ready
+
+    async def send(self, channel_id: str, text: str, *, reply_to: str | None) -> Reply:
+        """Write a message."""
+        outbound = self._outbound
+        return await outbound.send(channel_id, text, reply_to=reply_to) if outbound else Reply(False, error=_DOWN)
+
+    async def edit(self, message_id: str, text: str) -> Reply:
+        """Replace a message of ours."""
+        return await self._outbound.edit(message_id, text) if self._outbound else Reply(False, error=_DOWN)
+
+    async def delete(self, message_id: str) -> bool:
+        """Take a message of ours away."""
+        return await self._outbound.delete(message_id) if self._outbound else False
+
+    async def channel_type(self, channel_id: str) -> str:
+        """What kind of channel that is, as its newest receipt says."""
+        if self._inbox is None or not self._is_ready:
+            return "unknown"
+        try:
+            return await self._inbox.channel_type(channel_id) or "unknown"
+        except DurableError as error:
+            self._fail_closed(error)
+            return "unknown"
+
+    async def terminal_watermark(self) -> int:
+        """The highest number up to which every receipt is settled."""
+        return await self._open_inbox().terminal_watermark()
+
+    async def remediate(self, seq: int, action: str, *, confirm_risk: bool = False) -> bool:
+        """Carry a person's decision about a quarantined receipt out; false when it is none. Source: Borgee 4.10.
+
+        Raises:
+            ValueError: another action than ``discard`` or ``requeue``.
+            RiskNotConfirmed, SessionNotReset: nothing was decided.
+        """
+        inbox = self._open_inbox()
+        decided = await remedy(inbox, self._sessions, seq, action, confirm_risk=confirm_risk)
+        if decided is None:
+            return False
+        if self._dispatcher is not None:
+            self._dispatcher.remedied(seq, decided.session_key)
+            if action == "requeue":
+                self._dispatcher.arrived(seq, decided.session_key, decided.dispatch_class)
+        return True
+
+    def _open_inbox(self) -> Inbox:
+        if self._inbox is None:
+            raise NotReady("Borgee's inbox is not open")
+        return self._inbox
+
+    def _usable_session(self) -> BppSession | None:
+        session = self._session
+        return session if self._is_ready and session is not None and not session.state.is_final else None
+
+    async def _prune(self, inbox: Inbox) -> None:
+        while True:
+            try:
+                while await inbox.prune():
+                    await self._clock.sleep(0.05)
+            except DurableError as error:
+                logger.warning("Borgee: old receipts stay: %s", error.what)
+            await self._clock.sleep(PRUNE_EVERY_S)
+
+    # -- what ends it -------------------------------------------------------------------------------------------------
+
+    async def _watch(self, session: BppSession) -> None:
+        """Notice when the client has given up: nothing would come any more, and nothing could be said."""
+        async for state in session.state_changes():
+            if state.status is Connection.ERROR:
+                failure = session.failure
+                sentence = (
+                    self._shown(failure) if failure is not None else f"Borgee's connection has ended ({state.code})"
+                )
+                retryable = failure.retryable if failure is not None else True
+                self._go_down(Refusal("borgee_connection", sentence, retryable))
+
+    def _toggled(self, toggle: AgentToggle) -> None:
+        session = self._session
+        if toggle.action != "disable" or session is None or toggle.agent_id not in ("", session.agent_id):
+            return
+        sentence = "The agent was switched off in Borgee; running turns end, nothing new is taken"
+        self._go_down(Refusal("borgee_agent_disabled", sentence, False), hang_up=True)
+
+    def _fail_closed(self, error: BaseException) -> None:
+        """A promise cannot be kept any more: take nothing, and say so. Never for a cancellation."""
+        self._go_down(Refusal("borgee_durable_inbox", self._shown(error), False))
+
+    def _go_down(self, refusal: Refusal, *, hang_up: bool = False) -> None:
+        """Record why, stop, and tell the host when that is done; once."""
+        if self._farewell is not None or self._stopping is not None:
+            return
+        logger.error("Borgee: down (%s): %s", refusal.code, refusal.sentence)
+        self._port.set_fatal(refusal.code, refusal.sentence, retryable=refusal.retryable)
+        self._farewell = asyncio.get_running_loop().create_task(self._say_farewell(hang_up), name="borgee farewell")
+
+    async def _say_farewell(self, hang_up: bool) -> None:
+        if hang_up and self._session is not None:
+            self._is_ready = False
+            self._session.stop_deliveries()
+            await self._session.close()
+        await self.disconnect()
+        await self._port.tell_fatal()
+
+    # -- stopping -----------------------------------------------------------------------------------------------------
+
+    async def disconnect(self) -> None:
+        """Take nothing new, let turns end for a while, and leave nothing behind. Safe to repeat and to cancel: a stop
+        that has begun goes on to its end."""
+        if self._stopping is None:
+            self._stopping = asyncio.get_running_loop().create_task(self._stop(), name="borgee stop")
+        await asyncio.shield(self._stopping)
+
+    async def _stop(self) -> None:
+        options, dispatcher, session = self._options, self._dispatcher, self._session
+        self._parts.active.leave(self._live)
+        if session is not None:
+            session.stop_deliveries()
+        if dispatcher is not None:
+            dispatcher.close()
+        await self._attempt("the tasks", self._end_tasks)
+        if dispatcher is not None and options is not None:
+            await self._attempt("the turns", lambda: dispatcher.drain(options.drain_timeout_s))
+        self._is_ready = False
+        inbox = self._inbox
+        if inbox is not None:
+            await self._attempt("what was not finished", inbox.recover_processing)
+        await self._undo()
+        self._port.mark_disconnected()
+
+    async def _undo(self) -> None:
+        """Give back whatever is held, in the reverse order, each also when another one fails."""
+        self._is_ready = False
+        announcer, session, inbox = self._announcer, self._session, self._inbox
+        await self._attempt("the tasks", self._end_tasks)
+        if announcer is not None:
+            await self._attempt("the reports", announcer.stop)
+        if session is not None:
+            await self._attempt("the connection", session.close)
+        if inbox is not None:
+            await self._attempt("the inbox", inbox.close)
+        await self._attempt("the locks", lambda: self._off_loop(self._give_ownership_back))
+        self._threads.shutdown(wait=False)
+
+    def _give_ownership_back(self) -> None:
+        guard, self._guard = self._guard, None
+        lease, self._lease = self._lease, None
+        try:
+            if guard is not None:
+                guard.__exit__(None, None, None)
+        finally:
+            self._parts.ownership.release(self._parts.locks, lease)
+
+    async def _attempt(self, what: str, step: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await step()
+        except Exception as error:  # the steps behind it still have to be taken
+            logger.error("Borgee: stopping %s failed: %s", what, self._shown(error))
+
+    async def _end_tasks(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _own(self, body: Awaitable[None], name: str) -> None:
+        async def run() -> None:
+            await body
+
+        task = asyncio.get_running_loop().create_task(run(), name=f"borgee {name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _off_loop(self, function: Callable[[], T]) -> T:
+        """Call what blocks on a thread of ours (the host's own may all be waiting for models), to its end also when
+        the caller is cancelled: what it takes has to be known, to be given back."""
+        return await settle(asyncio.get_running_loop().run_in_executor(self._threads, function))
+
+    def _shown(self, error: BaseException) -> str:
+        """An error as text for people: without secrets, then cut."""
+        text = str(error) if isinstance(error, CanonOpsError) else f"{type(error).__name__}: {error}"
+        return redact(text, self._secrets)[:SHOWN_CHARS]
+
+
+_DOWN: Final = "Borgee: the connection is unavailable"
+
+
+def _passes(error: Exception) -> bool:
+    """Whether another start may succeed without anybody doing something. Source: Borgee 8.1, W12."""
+    if isinstance(error, ConflictError):
+        return isinstance(error, DurableError)  # who holds the home or the key will do so for long
+    return isinstance(error, TimeoutError) or (isinstance(error, CanonOpsError) and error.retryable)

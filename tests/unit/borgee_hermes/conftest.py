@@ -1,0 +1,20 @@
+"""A home of its own for everything that reads the process environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing of the developer's Hermes reaches a test; the home that a test works on."""
+    home = tmp_path / "hermes"
+    home.mkdir()
+    monkeypatch.setenv("HERMES_HOME", str(home))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HERMES_GATEWAY_LOCK_DIR", str(tmp_path / "locks"))
+    for name in ("BORGEE_API_KEY", "BORGEE_API_KEY_REF"):
+        monkeypatch.delenv(name, raising=False)
+    return home
