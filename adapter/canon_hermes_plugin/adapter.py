@@ -104,7 +104,12 @@ def build_adapter_class(
             await self._canon.typing(chat_id, on=False)
 
         async def on_processing_start(self, event: Any) -> None:
-            await self._canon.turn_started(_arrival(event), _session_key(self, host, event.source))
+            """A start without a text is the host's own: after a crash it resumes sessions, not saying for what."""
+            is_resumed = bool(getattr(event, "internal", False)) and not event.text
+            key = _session_key(self, host, event.source)
+            adopted = await self._canon.turn_started(_arrival(event), key, is_resumed=is_resumed)
+            if adopted is not None:
+                _fill(event, adopted)
 
         async def on_processing_complete(self, event: Any, outcome: Any) -> None:
             key = _session_key(self, host, event.source)
@@ -165,8 +170,29 @@ class _Port:
     def inert_name(self, name: str) -> str:
         return self._host.neutralize_inline(name)
 
+    def session_of(self, request: Request) -> str:
+        return _session_key(self._adapter, self._host, self._source(request))
+
+    def is_gate_open(self) -> bool:
+        runner = getattr(self._adapter, "gateway_runner", None)
+        return not getattr(runner, "_startup_restore_in_progress", False)
+
+    def is_stopping(self) -> bool:
+        runner = getattr(self._adapter, "gateway_runner", None)
+        return bool(getattr(runner, "_draining", False))
+
     def queue_depth(self, session_key: str) -> int:
         return self._queue.depth(session_key)
+
+    def _source(self, request: Request) -> Any:
+        return self._adapter.build_source(
+            chat_id=request.conversation_id,
+            chat_name=request.chat_name,
+            chat_type="group" if request.is_group else "dm",
+            user_id=request.user_id,
+            user_name=request.user_name,
+            message_id=request.message_id,
+        )
 
     def _event(self, request: Request) -> Any:
         """The host's event: keywords only, because its fields change places between versions."""
@@ -174,14 +200,7 @@ class _Port:
         event = self._host.message_event(
             text=request.text,
             message_type=self._host.message_types[request.type.value],
-            source=self._adapter.build_source(
-                chat_id=request.conversation_id,
-                chat_name=request.chat_name,
-                chat_type="group" if request.is_group else "dm",
-                user_id=request.user_id,
-                user_name=request.user_name,
-                message_id=request.message_id,
-            ),
+            source=self._source(request),
             raw_message=dict(request.raw),
             message_id=request.message_id,
             media_urls=list(request.media_urls),
@@ -194,6 +213,17 @@ class _Port:
         event.delivery_intent = intent
         setattr(event, _ARRIVAL, Arrival.of(request))
         return event
+
+
+def _fill(event: Any, request: Request) -> None:
+    """Make the host's own start of a session the run of a message, before the host looks at it."""
+    event.text = request.text
+    event.message_id = request.message_id
+    event.raw_message = dict(request.raw)
+    event.reply_to_message_id = request.reply_to
+    event.channel_prompt = request.channel_prompt
+    event.channel_context = request.channel_context
+    setattr(event, _ARRIVAL, Arrival.of(request))
 
 
 def _arrival(event: Any) -> Arrival:

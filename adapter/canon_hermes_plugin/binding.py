@@ -14,10 +14,12 @@ Source: Canon adapter R6.4, R6.8, R6.34.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["TurnMark", "bind", "current_mark", "in_own_task"]
+__all__ = ["TurnMark", "bind", "current_mark", "handed_item", "handing", "in_own_task"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +32,7 @@ class TurnMark:
     task: asyncio.Task[object] | None
 
 
+_HANDED: ContextVar[str | None] = ContextVar("canon_handed_item", default=None)
 _MARK: ContextVar[TurnMark | None] = ContextVar("canon_turn_mark", default=None)
 
 
@@ -43,6 +46,21 @@ def bind(turn_id: str, conversation_id: str, session_key: str) -> TurnMark:
 def current_mark() -> TurnMark | None:
     """The mark of the running task or thread; None outside any turn."""
     return _MARK.get()
+
+
+@contextmanager
+def handing(item_id: str) -> Iterator[None]:
+    """What runs inside is the hand-over of this item; the host answers some commands in the middle of it."""
+    token = _HANDED.set(item_id)
+    try:
+        yield
+    finally:
+        _HANDED.reset(token)
+
+
+def handed_item() -> str | None:
+    """The item whose hand-over the running task is in, before any turn; None elsewhere."""
+    return _HANDED.get() if _MARK.get() is None else None
 
 
 def in_own_task(mark: TurnMark) -> bool:

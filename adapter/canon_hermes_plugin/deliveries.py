@@ -1,33 +1,36 @@
 """Brings final messages to Canon, each exactly once, in the order of their conversation.
 
 A message is an operation of the outbox (:mod:`~canon_hermes_plugin.outbox.operations`): its parts, ids and metadata are
-fixed before the first attempt, and every later attempt repeats them, so a repetition of what has landed changes
-nothing. While Canon cannot take a message now, the lane of its conversation waits and tries again, for as long as the
-adapter lives. A message of a loose turn is different: the host was told of the failure and repeats it itself, so it is
-kept and left alone until then.
+fixed, and on the disk, before the first attempt. Every later attempt repeats them, so a repetition of what has landed
+changes nothing. While Canon cannot take a message now, the lane of its conversation waits and tries again, for as long
+as the adapter lives; the next adapter goes on with what it finds. A message of a loose turn is different: the host was
+told of the failure and repeats it itself, so it is held and left alone until then. What Canon refuses for good stays in
+the outbox, for a person to see.
 
-Source: Canon adapter R7.15-R7.21; defects D6, D54.
+Source: Canon adapter R7.15-R7.21; decisions X1, X9; defects D6, D54.
 """
 
 from __future__ import annotations
 
 import logging
 import random
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from canon_hermes_plugin.outbox import operations
-from canon_hermes_plugin.outbox.operations import Book, Operation
+from canon_hermes_plugin.outbox.operations import Book, Operation, Refused, Reserved
+from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.turn.effects import Final
 from canon_hermes_plugin.turn.events import FinalDeferred, FinalRejected, FinalSettled, TurnEvent
 from canon_ops.client.errors import RequestFailed
 from canon_ops.runtime.clock import Clock
-from canon_ops.wire.ids import TurnId
+from canon_ops.wire.ids import ConversationId, TurnId, own_message_id
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import Policy, is_retryable, reconnect_delays
 
-__all__ = ["Deliveries", "Failed", "Sent"]
+__all__ = ["Deliveries", "Failed", "OutboxRows", "Sent"]
 
 logger = logging.getLogger(__name__)
 
@@ -56,11 +59,23 @@ class Failed:
 Attempt: TypeAlias = Sent | Failed
 
 
+class OutboxRows(Protocol):
+    """The operations on disk; :class:`~canon_hermes_plugin.outbox.keeper.Outbox` is one."""
+
+    async def record(self, operation: Operation, *, told_gap: int | None = None) -> bool: ...
+    async def is_wanted(self, operation: Operation) -> bool: ...
+    def confirm(self, operation: Operation) -> None: ...
+    def settle(self, operation: Operation) -> None: ...
+    def note_failure(self, operation: Operation, error: str) -> None: ...
+    def put_aside(self, operation: Operation, state: State, error: str) -> None: ...
+
+
 class Deliveries:
     """The outbox of one adapter.
 
     Args:
         send: stores one message and returns its id, with the few quick attempts of its retry policy.
+        rows: the operations on disk.
         report: takes what became of a turn's final message.
         is_left_to_host: whether a failed message of this turn is repeated by the host.
     """
@@ -69,49 +84,118 @@ class Deliveries:
         self,
         send: Callable[[SendMessage], Awaitable[str | None]],
         *,
+        rows: OutboxRows,
         report: Callable[[TurnId, TurnEvent], None],
         is_left_to_host: Callable[[TurnId], bool],
         clock: Clock,
         rng: random.Random,
     ) -> None:
         self._send = send
+        self._rows = rows
         self._report = report
         self._is_left_to_host = is_left_to_host
         self._clock = clock
         self._rng = rng
         self._book = Book()
+        self._carried: set[TurnId] = set()
 
     @property
     def depth(self) -> int:
         """How many messages are not on Canon yet."""
         return len(self._book.unsettled)
 
+    def is_carried(self, operation: Operation) -> bool:
+        """Whether an operation is on its way."""
+        return operation.turn_id in self._carried
+
     async def deliver(self, final: Final) -> None:
         """Send the final message of a turn and report what became of it; runs in the lane of its conversation."""
         turn_id = final.turn_id
         if turn_id is None:
             raise ValueError("a turn's final message carries its turn")
-        delays = reconnect_delays(self._rng)
-        while True:
-            attempt = await self.attempt(final)
-            match attempt:
-                case Sent(message_id=message_id):
-                    self._report(turn_id, FinalSettled(message_id))
-                    return
-                case Failed(may_pass=False, reason=reason):
-                    self._report(turn_id, FinalRejected(reason))
-                    return
-            self._report(turn_id, FinalDeferred(attempt.reason))
-            if self._is_left_to_host(turn_id):
-                return
-            await self._clock.sleep(max(next(delays), attempt.after_s or 0.0))
+        reserved = self._reserve(final)
+        if isinstance(reserved, Refused):
+            self._report(turn_id, FinalRejected(reserved.sentence))
+            return
+        await self._rows.record(reserved.operation)
+        await self._see_through(turn_id, reserved.operation)
+
+    async def resume(self, operation: Operation) -> bool:
+        """Go on with an operation that stands in the outbox; runs in the lane of its conversation.
+
+        Returns:
+            Whether Canon has it.
+        """
+        if operation.turn_id is None or self.is_carried(operation) or not await self._rows.is_wanted(operation):
+            return False
+        self._book = operations.recall(self._book, operation)
+        return await self._see_through(operation.turn_id, operation)
+
+    async def say(self, conversation_id: str, text: str, *, told_gap: int | None = None) -> None:
+        """Say something of our own, outside of any turn.
+
+        Args:
+            told_gap: the gap of the stream that it tells of; nothing is said when that was told before.
+        """
+        own_id = own_message_id(secrets.token_hex(16))
+        reserved = self._reserve(Final(own_id, ConversationId(conversation_id), text, names_turn=False))
+        assert isinstance(reserved, Reserved)  # noqa: S101  # nothing else has this id
+        if await self._rows.record(reserved.operation, told_gap=told_gap):
+            await self._see_through(own_id, reserved.operation)
+        else:
+            self._book = operations.settle(self._book, reserved.operation)
 
     async def attempt(self, final: Final) -> Attempt:
         """Send what is still missing of a message, once."""
-        reserved = operations.reserve(self._book, final)
-        if isinstance(reserved, operations.Refused):
+        reserved = self._reserve(final)
+        if isinstance(reserved, Refused):
             return Failed(reserved.sentence, may_pass=False)
-        self._book, operation = reserved.book, reserved.operation
+        if final.turn_id is not None:
+            await self._rows.record(reserved.operation)
+        attempt = await self._attempt(reserved.operation)
+        if isinstance(attempt, Failed) and final.turn_id is not None:
+            self._rows.put_aside(reserved.operation, State.HELD, attempt.reason)
+        return attempt
+
+    async def _see_through(self, turn_id: TurnId, operation: Operation) -> bool:
+        """Try until Canon has it, has refused it, or it is somebody else's; whether Canon has it."""
+        self._carried.add(turn_id)
+        try:
+            return await self._try_on(turn_id, operation)
+        finally:
+            self._carried.discard(turn_id)
+
+    async def _try_on(self, turn_id: TurnId, operation: Operation) -> bool:
+        delays = reconnect_delays(self._rng)
+        while True:
+            match await self._attempt(operation):
+                case Sent(message_id=message_id):
+                    self._report(turn_id, FinalSettled(message_id))
+                    return True
+                case Failed(may_pass=False, reason=reason):
+                    self._rows.put_aside(operation, State.REFUSED, reason)
+                    self._report(turn_id, FinalRejected(reason))
+                    return False
+                case Failed(reason=reason, after_s=after_s):
+                    self._report(turn_id, FinalDeferred(reason))
+            self._rows.note_failure(operation, reason)
+            if self._is_left_to_host(turn_id):
+                self._rows.put_aside(operation, State.HELD, reason)
+                return False
+            await self._clock.sleep(max(next(delays), after_s or 0.0))
+            operation = self._book.unsettled.get(turn_id, operation)
+            if not await self._rows.is_wanted(operation):
+                self._book = operations.settle(self._book, operation)
+                self._report(turn_id, FinalRejected("it was discarded from the outbox"))
+                return False
+
+    def _reserve(self, final: Final) -> Reserved | Refused:
+        reserved = operations.reserve(self._book, final)
+        if isinstance(reserved, Reserved):
+            self._book = reserved.book
+        return reserved
+
+    async def _attempt(self, operation: Operation) -> Attempt:
         message_id: str | None = None
         for message in operation.remaining:
             try:
@@ -119,7 +203,11 @@ class Deliveries:
             except RequestFailed as error:
                 return self._failed(operation, error)
             self._book, operation = operations.sent(self._book, operation)
+            if operation.turn_id is not None and not operation.is_complete:
+                self._rows.confirm(operation)
         self._book = operations.settle(self._book, operation)
+        if operation.turn_id is not None:
+            self._rows.settle(operation)
         return Sent(message_id or operation.messages[-1].message_id)
 
     def _failed(self, operation: Operation, error: RequestFailed) -> Failed:

@@ -103,6 +103,11 @@ class TurnDesk:
 
     # --- the host's run ------------------------------------------------------------------------------------------
 
+    def fresh_turn_id(self, arrival: Arrival) -> TurnId:
+        """The id of the turn that an arrival opens: its own when it continues one, unless that is still alive."""
+        known = TurnId(arrival.turn_id) if arrival.turn_id else None
+        return known if known is not None and known not in self._turns.live else ids.turn_id(secrets.token_hex(10))
+
     def start(self, arrival: Arrival, session_key: str) -> None:
         """A run begins in this task. Source: R6.4."""
         opening = self._opening(arrival, session_key)
@@ -308,13 +313,14 @@ class TurnDesk:
 
     def _opening(self, arrival: Arrival, session_key: str) -> Opening:
         return Opening(
-            turn_id=ids.turn_id(secrets.token_hex(10)),
+            turn_id=self.fresh_turn_id(arrival),
             conversation_id=ConversationId(arrival.conversation_id),
             quiet=self._is_quiet(arrival.conversation_id),
             session=SessionKey(session_key),
             source_message_id=arrival.message_id,
             authority=arrival.authority,
             responder_id=arrival.responder_id,
+            is_recovered=arrival.is_recovered,
         )
 
     def _take(self, move: Move) -> None:

@@ -15,13 +15,21 @@ from typing import Any
 
 from canon_hermes_plugin import host
 from canon_hermes_plugin.active import ACTIVE, ActiveSet
-from canon_hermes_plugin.turn.events import SubagentStopped, ToolFinished, ToolStarted, TurnEvent
+from canon_hermes_plugin.turn.events import ModelCalled, SubagentStopped, ToolFinished, ToolStarted, TurnEvent
 
-__all__ = ["HOOK_NAMES", "ActivityHooks", "activity_hooks", "subagent_stopped", "tool_finished", "tool_started"]
+__all__ = [
+    "HOOK_NAMES",
+    "ActivityHooks",
+    "activity_hooks",
+    "model_called",
+    "subagent_stopped",
+    "tool_finished",
+    "tool_started",
+]
 
 logger = logging.getLogger(__name__)
 
-HOOK_NAMES = ("pre_tool_call", "post_tool_call", "subagent_stop")
+HOOK_NAMES = ("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request")
 
 
 def activity_hooks() -> ActivityHooks:
@@ -61,6 +69,9 @@ class ActivityHooks:
     def subagent_stop(self, **call: Any) -> None:
         self._note(subagent_stopped, call)
 
+    def post_api_request(self, **call: Any) -> None:
+        self._note(model_called, call)
+
     def _note(self, read: Callable[[Mapping[str, Any]], TurnEvent], call: dict[str, Any]) -> None:
         try:
             members = self._active.members()
@@ -73,6 +84,11 @@ class ActivityHooks:
                 adapter.note(conversation_id, session_key, event)
         except Exception:  # a hook that raises would be logged by the host once per tool call, and help nobody
             logger.warning("Canon activity hook failed", exc_info=True)
+
+
+def model_called(call: Mapping[str, Any]) -> ModelCalled:
+    """What ``post_api_request`` says: that it happened."""
+    return ModelCalled()
 
 
 def tool_started(call: Mapping[str, Any]) -> ToolStarted:

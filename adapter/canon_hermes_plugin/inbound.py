@@ -55,6 +55,7 @@ __all__ = [
     "released",
     "request",
     "settled",
+    "with_lines",
 ]
 
 
@@ -163,7 +164,10 @@ class Request:
         user_id: the sender when a person sent it, else None; it is also who may answer the turn's questions.
         raw: the payload without the reply authority.
         authority: kept beside the event, never in anything a model or a log sees.
-        background: the entries behind ``channel_context``; :func:`released` puts them back.
+        background: the entries behind ``channel_context``; :func:`with_lines` puts them back.
+        item_id: what the inbox knows it by; None for what is not in it.
+        turn_id: the turn of an earlier run, which this one continues.
+        is_recovered: an earlier run died with its gateway.
     """
 
     conversation_id: str
@@ -183,6 +187,9 @@ class Request:
     raw: JsonObject = field(repr=False)
     authority: ReplyAuthority | None = None
     background: tuple[str, ...] = field(default=(), repr=False)
+    item_id: str | None = None
+    turn_id: str | None = None
+    is_recovered: bool = False
 
 
 def admit(
@@ -286,9 +293,11 @@ def settled(state: Inbound, message_id: str | None) -> Inbound:
     return replace(state, seen=dedupe.settle(state.seen, message_id))
 
 
-def released(state: Inbound, message_id: str | None, request: Request | None = None) -> Inbound:
-    """The hand-over failed: the next delivery counts as new, and finds the background that ``request`` had taken."""
-    kept = state.suppressed
-    if request is not None:
-        kept = suppressed.give_back(kept, request.conversation_id, request.background)
-    return replace(state, seen=dedupe.release(state.seen, message_id), suppressed=kept)
+def released(state: Inbound, message_id: str | None) -> Inbound:
+    """The hand-over failed: the next delivery counts as new."""
+    return replace(state, seen=dedupe.release(state.seen, message_id))
+
+
+def with_lines(state: Inbound, conversation_id: str, lines: tuple[str, ...]) -> Inbound:
+    """Put background back that had been taken: it stands in front of what was said since."""
+    return replace(state, suppressed=suppressed.give_back(state.suppressed, conversation_id, lines))

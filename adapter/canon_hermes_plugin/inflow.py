@@ -2,32 +2,45 @@
 
 The stream's reader decides at once what an event is (:mod:`~canon_hermes_plugin.inbound` does, purely); what takes
 time, a lookup and the hand-over, waits in a lane of its conversation, so that one conversation cannot hold up another
-or the reader. An event is done when the host has the message, and only then may the cursor pass it. When the hand-over
-fails, the stream is asked for a replay; a message that fails again and again is given up with an error in the log,
-because one bad message must not make the agent deaf.
+or the reader. Every message is recorded in the inbox first, in the order in which it came, and the cursor on the disk
+moves with the record; the host gets it only then.
 
-Source: Canon adapter R2.13, R2.14, R3.1; defects D21, D25, D35, D56.
+In this process an event is done when the host has the message. When the hand-over fails, the stream is asked for a
+replay; a message that fails again and again is given up with an error in the log, because one bad message must not make
+the agent deaf. What an earlier process left is handed over from the inbox, at the head of its conversation.
+
+Source: Canon adapter R2.13, R2.14, R3.1; decisions X1-X4; defects D21, D25, D35, D56.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from canon_hermes_plugin import binding, inbound, rooms
 from canon_hermes_plugin import corrections as corrections_
 from canon_hermes_plugin import cursor as cursors
-from canon_hermes_plugin import inbound, rooms
 from canon_hermes_plugin.corrections import Correction, Corrections
 from canon_hermes_plugin.cursor import Cursor, Ticket
+from canon_hermes_plugin.dedupe import Seen
 from canon_hermes_plugin.inbound import Inbound, Request, Suppress, Wake
+from canon_hermes_plugin.inbox.adoption import Adoption
+from canon_hermes_plugin.inbox.items import Item, Settlement
+from canon_hermes_plugin.inbox.keeper import Inbox, Remains
+from canon_hermes_plugin.inbox.marks import noted
+from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
+from canon_hermes_plugin.inbox.store import GapKind, Receipt
 from canon_hermes_plugin.inert import Neutraliser
 from canon_hermes_plugin.lanes import Lanes
 from canon_hermes_plugin.rooms import Rooms
+from canon_hermes_plugin.suppressed import Suppressed
+from canon_ops.durable import DurableError
 from canon_ops.errors import CanonOpsError
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
@@ -65,6 +78,11 @@ class Inflow:
         amend: corrects a message that the host has and has not begun with.
         control: takes a signal of a conversation.
         replay: asks for everything after the cursor once more.
+        inbox: where messages are recorded.
+        remains: what the last gateway left in it.
+        session_of: the host's session of a message.
+        missed: told that a stretch of the stream was missed.
+        given_up: tells a conversation that a message of it was given up.
     """
 
     def __init__(
@@ -79,6 +97,11 @@ class Inflow:
         amend: Callable[[str, str | None], bool],
         control: Callable[[str], Awaitable[None]],
         replay: Callable[[], None],
+        inbox: Inbox,
+        remains: Remains,
+        session_of: Callable[[Request], str],
+        missed: Callable[[], None],
+        given_up: Callable[[str], Awaitable[None]],
     ) -> None:
         self.identity = identity
         self._access = access
@@ -88,10 +111,18 @@ class Inflow:
         self._amend = amend
         self._control = control
         self._replay = replay
-        self._state = Inbound(rooms=rooms.listed(Rooms(), conversations))
+        self._inbox = inbox
+        self._session_of = session_of
+        self._missed = missed
+        self._given_up = given_up
+        self._state = Inbound(
+            Seen(dict.fromkeys(remains.known)),
+            rooms.listed(Rooms(), conversations),
+            Suppressed(remains.background),
+        )
         self._corrections = Corrections()
-        self._cursor = Cursor()
-        self._was_open = False
+        self._cursor = Cursor(remains.cursor)
+        self._is_first = remains.is_first
         self._failures: OrderedDict[str, int] = OrderedDict()
         self._room = asyncio.Semaphore(IN_WORK)
         self._lanes = Lanes(lambda error: logger.error("Canon: an event could not be handled", exc_info=error))
@@ -114,10 +145,46 @@ class Inflow:
     def resume_from(self) -> str | None:
         """The cursor, for a connection that is about to be opened."""
         self._cursor = cursors.rewind(self._cursor)
-        if self._cursor.position is None and self._was_open:
+        position = self._cursor.position
+        self._inbox.opens_at(position)
+        if position is None and not self._is_first:
             logger.warning("Canon: the stream ended before its first event; what was said meanwhile is not replayed")
-        self._was_open = True
-        return self._cursor.position
+            self._note_gap(GapKind.NO_CURSOR)
+        elif position is None:
+            self._inbox.missed(GapKind.FIRST)
+        self._is_first = False
+        return position
+
+    def recover(self, items: tuple[Item, ...], adoption: Adoption) -> None:
+        """Take over what an earlier process left, in the order in which it had come; called before the stream opens."""
+        for item in items:
+            admission = inbound.admit(
+                self._state, item.payload, identity=self.identity, access=self._access, neutralise=self._neutralise
+            )
+            self._state = admission.state
+            if isinstance(admission.verdict, Wake):
+                wake = admission.verdict
+                self._lanes.add(wake.conversation_id, partial(self._again, item, wake, adoption))
+            else:
+                logger.info("Canon: message %s, left from before, may start no turn any more", item.item_id)
+                self._inbox.settle(item.item_id, Settlement.DROPPED)
+
+    async def adopted(self, item: Item) -> Request | None:
+        """What a run of the host that nobody asked for is about: the message whose run died."""
+        admission = inbound.admit(
+            replace(self._state, seen=Seen()),
+            item.payload,
+            identity=self.identity,
+            access=self._access,
+            neutralise=self._neutralise,
+        )
+        wake = admission.verdict
+        if not isinstance(wake, Wake):
+            self._inbox.settle(item.item_id, Settlement.DROPPED)
+            return None
+        request = await self._request(wake, item)
+        self._inbox.handed(item.item_id, item.conversation_id, session=item.session, background=request.background)
+        return request
 
     async def refresh_rooms(self) -> None:
         """Ask Canon for the conversations again.
@@ -143,9 +210,10 @@ class Inflow:
         if admitted.is_running:
             return
         if isinstance(event, MessageCreated):
-            await self._message(frame.payload(), admitted.ticket)
+            await self._message(frame.payload(), admitted.ticket, frame.id)
             return
         self._state_event(event)
+        self._inbox.passed(frame.id)
         self._done(admitted.ticket)
 
     async def drain(self) -> None:
@@ -159,8 +227,13 @@ class Inflow:
     async def _after_gap(self, event: ReplayExpired) -> None:
         """Canon no longer holds what came after our cursor. Source: R2.13."""
         logger.warning("Canon cannot replay from %s; going on from %s", self._cursor.position, event.cursor or "now")
-        self._cursor = cursors.jump(self._cursor, event.cursor)
+        before, self._cursor = self._cursor.position, cursors.jump(self._cursor, event.cursor)
+        self._note_gap(GapKind.EXPIRED, before, event.cursor)
         await self.refresh_rooms()
+
+    def _note_gap(self, kind: GapKind, from_event: str | None = None, to_event: str | None = None) -> None:
+        self._inbox.missed(kind, from_event=from_event, to_event=to_event)
+        self._missed()
 
     def _state_event(self, event: StreamEvent | None) -> None:
         match event:
@@ -180,6 +253,7 @@ class Inflow:
 
     def _correct(self, message_id: str, correction: Correction) -> None:
         """A message that waits is corrected wherever it is now; one that runs, or ran, is not. Source: D59."""
+        self._inbox.correct(message_id, correction.text)
         if message_id in self._state.seen.running:
             self._corrections = corrections_.noted(self._corrections, message_id, correction)
         elif self._amend(message_id, correction.text):
@@ -202,7 +276,7 @@ class Inflow:
         if correction is not None and message_id is not None:
             self._amend(message_id, correction.text)
 
-    async def _message(self, payload: Any, ticket: Ticket) -> None:
+    async def _message(self, payload: Any, ticket: Ticket, event_id: str | None) -> None:
         admission = inbound.admit(
             self._state, payload, identity=self.identity, access=self._access, neutralise=self._neutralise
         )
@@ -210,40 +284,99 @@ class Inflow:
         match admission.verdict:
             case Wake() as wake:
                 await self._room.acquire()
-                self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket))
+                item_id = wake.created.message.id or f"unnamed:{secrets.token_hex(16)}"
+                recorded = self._inbox.record(item_id, wake.conversation_id, payload, event_id=event_id)
+                self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket, item_id, recorded))
                 return
             case Suppress(conversation_id=conversation_id, reason=reason):
                 logger.info("Canon: a message in %s starts no turn: %s", conversation_id, reason)
+                kept = self._state.suppressed.entries.get(conversation_id, ())
+                self._inbox.keep_background(conversation_id, kept, event_id=event_id)
             case verdict:
                 logger.debug("Canon: message dropped: %s", verdict)
+                self._inbox.passed(event_id)
         self._done(ticket)
 
-    async def _wake(self, wake: Wake, ticket: Ticket) -> None:
+    async def _wake(self, wake: Wake, ticket: Ticket, item_id: str, recorded: asyncio.Task[Receipt]) -> None:
         message_id = wake.created.message.id
-        request: Request | None = None
         try:
-            if not wake.is_room_known:
-                await self._look_up(wake.conversation_id)
-            corrected = self._corrected(wake)
-            if corrected is not None:
-                self._state, request = inbound.request(
-                    self._state, corrected, identity=self.identity, neutralise=self._neutralise
-                )
-                await self._hand_over(request)
-                self._correct_late(message_id)
+            if await recorded is not Receipt.KNOWN:
+                await self._hand(wake, item_id)
+        except DurableError as error:
+            # Canon has the message, and we have nowhere to put it: it must come again, as often as it takes.
+            logger.error("Canon: message %s could not be recorded: %s", item_id, error.what)
+            self._release(message_id, ticket)
+            return
         except Exception:
             # The outermost edge of a hand-over. The message must come again, unless it is the message that is bad.
-            logger.exception("Canon: message %s could not be handed to Hermes", message_id)
+            logger.exception("Canon: message %s could not be handed to Hermes", item_id)
             if not self._is_given_up(message_id):
-                self._state = inbound.released(self._state, message_id, request)
-                self._cursor = cursors.failed(self._cursor, ticket)
-                self._replay()
+                self._release(message_id, ticket)
                 return
-            logger.error("Canon: message %s is given up after %d attempts", message_id, ATTEMPTS)
+            self._give_up(item_id, ATTEMPTS)
         finally:
             self._room.release()
         self._state = inbound.settled(self._state, message_id)
         self._done(ticket)
+
+    async def _again(self, item: Item, wake: Wake, adoption: Adoption) -> None:
+        """Hand over what an earlier process left, once it is ours to hand over."""
+        remedy = remedy_for(item)
+        if remedy is Remedy.HAND_OVER or (remedy is Remedy.AWAIT_ADOPTION and await adoption.is_ours(item.item_id)):
+            await self._insist(item, wake)
+        elif remedy is Remedy.GIVE_UP:
+            self._give_up(item.item_id, item.runs)
+            await self._given_up(wake.conversation_id)
+        self._state = inbound.settled(self._state, wake.created.message.id)
+
+    async def _insist(self, item: Item, wake: Wake) -> None:
+        for _ in range(ATTEMPTS):
+            try:
+                await self._hand(wake, item.item_id, item)
+            except Exception:  # as in _wake; Canon will not bring this one again
+                logger.exception("Canon: message %s could not be handed to Hermes", item.item_id)
+            else:
+                return
+        self._give_up(item.item_id, ATTEMPTS)
+
+    async def _hand(self, wake: Wake, item_id: str, item: Item | None = None) -> None:
+        corrected = self._corrected(wake)
+        if corrected is None:
+            self._inbox.settle(item_id, Settlement.DROPPED)
+            return
+        request = await self._request(corrected, item, item_id)
+        try:
+            with binding.handing(item_id):
+                await self._hand_over(request)
+        except Exception:
+            self._state = inbound.with_lines(self._state, request.conversation_id, request.background)
+            raise
+        self._inbox.handed(
+            item_id, request.conversation_id, session=self._session_of(request), background=request.background
+        )
+        self._correct_late(wake.created.message.id)
+
+    async def _request(self, wake: Wake, item: Item | None, item_id: str | None = None) -> Request:
+        """What the host is handed; of a message whose run died it is the same turn, and marked."""
+        if not wake.is_room_known:
+            await self._look_up(wake.conversation_id)
+        if item is not None:
+            self._state = inbound.with_lines(self._state, wake.conversation_id, item.background)
+        self._state, request = inbound.request(self._state, wake, identity=self.identity, neutralise=self._neutralise)
+        if item is None:
+            return replace(request, item_id=item_id)
+        died = remedy_for(item) is Remedy.AWAIT_ADOPTION
+        text = noted(request.text) if died else request.text
+        return replace(request, item_id=item.item_id, turn_id=item.turn_id, is_recovered=died, text=text)
+
+    def _release(self, message_id: str | None, ticket: Ticket) -> None:
+        self._state = inbound.released(self._state, message_id)
+        self._cursor = cursors.failed(self._cursor, ticket)
+        self._replay()
+
+    def _give_up(self, item_id: str, attempts: int) -> None:
+        logger.error("Canon: message %s is given up after %d attempts", item_id, attempts)
+        self._inbox.settle(item_id, Settlement.GIVEN_UP)
 
     async def _look_up(self, conversation_id: str) -> None:
         """A room that nobody has described decides which session its members share, so Canon is asked first."""

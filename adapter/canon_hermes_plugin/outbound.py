@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from canon_hermes_plugin.complaints import Complaints
-from canon_hermes_plugin.lanes import Lanes
+from canon_hermes_plugin.lanes import Job, Lanes
 from canon_hermes_plugin.turn import effects as effect_types
 from canon_hermes_plugin.turn.effects import (
     ClearNode,
@@ -98,6 +98,10 @@ class Outbound:
         """Take effects over, in order."""
         for effect in effects:
             self._take(effect)
+
+    def in_lane(self, conversation_id: str, job: Job, *, of_finals: bool = False) -> None:
+        """Do something behind what was taken over for the conversation, or behind its final messages."""
+        self._lanes.add(("final", conversation_id) if of_finals else conversation_id, job)
 
     def told_depth(self, turn_id: TurnId) -> int | None:
         """How many waiting messages Canon was last told of behind a turn; None before its first state."""

@@ -24,17 +24,31 @@ class Arrival:
         message_id: the Canon message that opens the turn; None for an internal start without one.
         responder_id: the person who may be asked back; None when an agent opened the turn.
         authority: the server's leave to answer that message.
+        item_id: what the inbox knows the message by.
+        turn_id: the turn that this one is, decided before it starts; None leaves that open.
+        is_recovered: an earlier run of the message died with its gateway.
     """
 
     conversation_id: str
     message_id: str | None = None
     responder_id: str | None = None
     authority: ReplyAuthority | None = field(default=None, repr=False)
+    item_id: str | None = None
+    turn_id: str | None = None
+    is_recovered: bool = False
 
     @classmethod
     def of(cls, request: Request) -> Arrival:
         """What starting ``request`` means."""
-        return cls(request.conversation_id, request.message_id, request.user_id, request.authority)
+        return cls(
+            request.conversation_id,
+            request.message_id,
+            request.user_id,
+            request.authority,
+            request.item_id,
+            request.turn_id,
+            request.is_recovered,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,18 @@ class HostPort(Protocol):
 
     def inert_name(self, name: str) -> str:
         """A stranger's words on one line, unable to pose as structure."""
+        ...
+
+    def session_of(self, request: Request) -> str:
+        """The session in which the host will run, or runs, a message."""
+        ...
+
+    def is_gate_open(self) -> bool:
+        """Whether messages begin at once; while the host starts it only queues them, and resumes what died."""
+        ...
+
+    def is_stopping(self) -> bool:
+        """Whether the gateway is on its way down, and takes its runs with it."""
         ...
 
     def queue_depth(self, session_key: str) -> int:

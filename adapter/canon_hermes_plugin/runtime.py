@@ -5,8 +5,9 @@ It knows no host class; what it needs of the host is :class:`~canon_hermes_plugi
 * the connection (:mod:`~canon_hermes_plugin.connecting`) and the stream (:mod:`~canon_hermes_plugin.supervisor`);
 * what comes in (:mod:`~canon_hermes_plugin.inflow`) and the turns (:mod:`~canon_hermes_plugin.desk`);
 * what goes out (:mod:`~canon_hermes_plugin.outbound`, :mod:`~canon_hermes_plugin.deliveries`);
-* three loops: the heartbeat, the poll for signals that the stream did not bring, and a look around once a second
-  (:mod:`~canon_hermes_plugin.pulse`, and the number of messages that wait).
+* what outlives it (:mod:`~canon_hermes_plugin.kept`), and what is left (:mod:`~canon_hermes_plugin.legacy`);
+* four loops: the heartbeat, the poll for signals that the stream did not bring, a look around once a second
+  (:mod:`~canon_hermes_plugin.pulse`, and the number of messages that wait), and a look into the outbox.
 
 An object connects once: the host makes a fresh adapter for another attempt.
 
@@ -27,20 +28,29 @@ from typing import Any, Final
 from canon_hermes_plugin import binding, probe
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
-from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session
+from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
 from canon_hermes_plugin.controls import control_requests
 from canon_hermes_plugin.credential import find_credential
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.health import Health
+from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.kept import Kept, open_kept
+from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
+from canon_hermes_plugin.postbox import Postbox
 from canon_hermes_plugin.pulse import Pulse
+from canon_hermes_plugin.runs import Runs
+from canon_hermes_plugin.state_file import state_path
 from canon_hermes_plugin.supervisor import StreamSupervisor
+from canon_hermes_plugin.surfaces import NotedSurfaces
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_hermes_plugin.turn.events import Kind, TurnEvent
 from canon_ops import __version__
 from canon_ops.client.api import CanonApi
@@ -49,7 +59,7 @@ from canon_ops.client.stream import open_stream
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import Clock, SystemClock
-from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, read_options, user_access
+from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, home_channel, read_options, user_access
 from canon_ops.settings.surroundings import Surroundings
 from canon_ops.wire.ids import TurnId
 from canon_ops.wire.requests import RuntimeStatus, Typing
@@ -63,6 +73,7 @@ STATUS_EVERY_S: Final = 30.0  # Canon adapter R2.8
 SIGNALS_EVERY_S: Final = 15.0
 SIGNALS_AT_ONCE: Final = 4  # ours: a poll shares the connections with everything else
 LOOK_EVERY_S: Final = 1.0  # ours
+OUTBOX_EVERY_S: Final = 5.0  # ours: how soon a gateway notices that a person had it send something again
 LISTENING_S: Final = 5.0  # ours: the host allows a connect 30 s and more
 FAREWELL_S: Final = 3.0  # the host gives an adapter a few seconds to disconnect; answers that are on their way use them
 
@@ -75,6 +86,7 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
     """
     settings = Surroundings(environ=dict(os.environ), platform=probe.platform_block(config))
     offload = Offload("canon")
+    channel = home_channel(settings)
     return CanonRuntime(
         port,
         options=read_options(settings),
@@ -82,6 +94,7 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
         find=partial(find_credential, offload, partial(probe.surroundings_of, config)),
         offload=offload,
         home=host_door.home_folder(),
+        home_channel=channel.chat_id if channel is not None else None,
         host_version=host_door.read_host_facts().version or "unknown",
     )
 
@@ -92,7 +105,8 @@ class CanonRuntime:
     Args:
         find: resolves the settings to a credential, off the loop.
         offload: the adapter's own threads; closed with it.
-        home: the Hermes home, for the health file; None writes none.
+        home: the Hermes home, for the state file and the health file.
+        home_channel: the conversation that hears of messages that may have been missed.
     """
 
     def __init__(
@@ -103,7 +117,8 @@ class CanonRuntime:
         access: UserAccess,
         find: Callable[[], Awaitable[Credential]],
         offload: Offload,
-        home: Path | None = None,
+        home: Path,
+        home_channel: str | None = None,
         host_version: str = "unknown",
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -114,29 +129,29 @@ class CanonRuntime:
         self._access = access
         self._find = find
         self._offload = offload
+        self._home = home
+        self._home_channel = home_channel
         self._host_version = host_version
         self._clock = clock or SystemClock()
         self._rng = rng or random.Random()  # noqa: S311  # jitter, no secret
         self._active = active
         self._session: Session | None = None
         self._inflow: Inflow | None = None
+        self._supervisor: StreamSupervisor | None = None
         self._pulse = Pulse(
             port,
             self._report_health,
-            file=health_file(home, host_door.PLATFORM_NAME) if home is not None else None,
+            file=health_file(home, host_door.PLATFORM_NAME),
             offload=offload,
             clock=self._clock,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._farewell: asyncio.Task[None] | None = None
-        self._deliveries = Deliveries(
-            self._store,
-            report=self._report,
-            is_left_to_host=self._is_left_to_host,
-            clock=self._clock,
-            rng=self._rng,
-        )
+        self._kept: Kept | None = None
+        self._runs: Runs | None = None
+        self._postbox: Postbox | None = None
+        self._deliveries: Deliveries | None = None
         self._outbound: Outbound | None = None
         self._desk = TurnDesk(
             self._clock,
@@ -155,7 +170,20 @@ class CanonRuntime:
         if isinstance(opened, Refusal):
             self._refuse(opened)
             return False
-        await self._until_listening(self._start(opened))
+        owner = Owner(opened.credential.connection.environment_id, opened.agent.agent_id or "")
+        try:
+            kept = await open_kept(
+                state_path(self._home),
+                owner,
+                clock=self._clock,
+                lost=self._replay,
+                is_gate_open=self._port.is_gate_open,
+            )
+        except CanonOpsError as error:
+            await opened.api.aclose()
+            self._refuse(refusal_of(error))
+            return False
+        await self._until_listening(self._start(opened, kept))
         return True
 
     async def _until_listening(self, supervisor: StreamSupervisor) -> None:
@@ -169,6 +197,8 @@ class CanonRuntime:
     async def disconnect(self) -> None:
         """Stop listening, say goodbye to what runs, and leave nothing behind; safe at any time and to repeat."""
         self._active.leave(self)
+        if self._runs is not None:
+            self._runs.stop()
         await self._end_tasks()
         inflow, self._inflow = self._inflow, None
         if inflow is not None:
@@ -191,21 +221,34 @@ class CanonRuntime:
         if session is not None:
             await session.api.aclose()
             self._port.mark_disconnected()
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await kept.file.close()
         self._offload.close()
 
-    def _start(self, session: Session) -> StreamSupervisor:
+    def _start(self, session: Session, kept: Kept) -> StreamSupervisor:
         """Everything after Canon accepted us, without waiting. Source: R2.4."""
         self._loop = asyncio.get_running_loop()
         self._session = session
-        self._outbound = Outbound(
-            session.api,
+        self._kept = kept
+        deliveries = self._deliveries = Deliveries(
+            session.api.send_message,
+            rows=kept.outbox,
+            report=self._report,
+            is_left_to_host=self._is_left_to_host,
+            clock=self._clock,
+            rng=self._rng,
+        )
+        outbound = self._outbound = Outbound(
+            NotedSurfaces(session.api, kept.inbox),
             self._clock,
             report=self._report,
-            deliver=self._deliveries.deliver,
-            closed=self._desk.closed,
+            deliver=deliveries.deliver,
+            closed=self._closed,
             typing=self._port,
             queue_depth=self._queue_depth,
         )
+        postbox = self._postbox = Postbox(outbound, deliveries, kept, self._home_channel)
         credential = session.credential
         supervisor = StreamSupervisor(
             partial(open_stream, credential.connection, credential.api_key, clock=self._clock),
@@ -215,7 +258,8 @@ class CanonRuntime:
             rng=self._rng,
             watcher=self._pulse,
         )
-        self._inflow = Inflow(
+        self._supervisor = supervisor
+        inflow = self._inflow = Inflow(
             identity=session.agent,
             conversations=session.conversations,
             access=self._access,
@@ -224,15 +268,35 @@ class CanonRuntime:
             hand_over=self._port.hand_over,
             amend=self._port.amend_waiting,
             control=self._consume_signal,
-            replay=supervisor.replay,
+            replay=self._replay,
+            inbox=kept.inbox,
+            remains=kept.remains,
+            session_of=self._port.session_of,
+            missed=self._tell_of_gaps,
+            given_up=postbox.tell_given_up,
         )
+        self._runs = Runs(self._desk, self._port, kept, inflow)
+        legacy = Legacy(
+            session.api,
+            outbound,
+            deliveries,
+            kept.inbox,
+            has_open_turn=self._desk.has_open_turn,
+            clock=self._clock,
+            rng=self._rng,
+        )
+        legacy.take_over(kept.remains.turns, kept.remains.items, kept.owed)
+        inflow.recover(kept.remains.items, kept.adoption)
         self._active.join(self)
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
         logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)
+        self._own(kept.adoption.run())
         self._own(self._listen(supervisor))
+        self._tell_of_gaps()
         self._own(self._every(STATUS_EVERY_S, self._publish_status))
         self._own(self._every(SIGNALS_EVERY_S, self._poll_signals))
         self._own(self._every(LOOK_EVERY_S, self._look))
+        self._own(self._every(OUTBOX_EVERY_S, postbox.look))
         return supervisor
 
     def _refuse(self, refusal: Refusal) -> None:
@@ -317,6 +381,14 @@ class CanonRuntime:
             if outbound is not None and outbound.told_depth(turn.id) != self._queue_depth(turn.id):
                 self._desk.queue_changed(turn.id)
 
+    def _replay(self) -> None:
+        if self._supervisor is not None:
+            self._supervisor.replay()
+
+    def _tell_of_gaps(self) -> None:
+        if self._postbox is not None:
+            self._own(self._postbox.tell_gaps())
+
     async def _consume_signal(self, conversation_id: str) -> None:
         session = self._session
         if session is None:
@@ -339,25 +411,29 @@ class CanonRuntime:
 
     # --- the host's run -------------------------------------------------------------------------------------------
 
-    async def turn_started(self, arrival: Arrival, session_key: str) -> None:
-        """The host begins a run in this task."""
-        if self._session is not None:
-            self._desk.start(arrival, session_key)
+    async def turn_started(self, arrival: Arrival, session_key: str, *, is_resumed: bool) -> Request | None:
+        """The host begins a run in this task; see :meth:`Runs.start`."""
+        if self._session is None or self._runs is None:
+            return None
+        return await self._runs.start(arrival, session_key, is_resumed=is_resumed)
 
     async def turn_completed(self, session_key: str, outcome: str, conversation_id: str) -> None:
         """The host's run has ended with ``success``, ``failure`` or ``cancelled``; afterwards no dots rest (R6.5)."""
         try:
-            await self._desk.complete(session_key, outcome)
+            if self._runs is not None:
+                await self._runs.complete(session_key, outcome)
         finally:
             self._port.resume_typing(conversation_id)
 
     def follow_up_announced(self, session_key: str, arrival: Arrival) -> None:
         """The host has taken the next message of a running session from its queue."""
-        self._desk.announce(session_key, arrival)
+        if self._runs is not None:
+            self._runs.announce(session_key, arrival)
 
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
         """Whatever the host wants to say."""
-        return await self._desk.send(conversation_id, text, reply_to=reply_to, metadata=metadata)
+        way = self._runs or self._desk
+        return await way.send(conversation_id, text, reply_to=reply_to, metadata=metadata)
 
     async def edit(self, conversation_id: str, message_id: str, text: str, *, finalize: bool, metadata: Any) -> Reply:
         """The host has more, or the last, of something it began to say."""
@@ -408,14 +484,12 @@ class CanonRuntime:
     def _report(self, turn_id: TurnId, event: TurnEvent) -> None:
         self._desk.apply(turn_id, event)
 
-    async def _store(self, message: Any) -> str | None:
-        session = self._session
-        if session is None:
-            raise RuntimeError("the adapter is not connected")
-        return await session.api.send_message(message)
+    def _closed(self, effect: TurnClosed) -> None:
+        if self._runs is not None:
+            self._runs.closed(effect)
 
     async def _attempt(self, final: FinalMessage) -> Attempt:
-        if self._session is None:
+        if self._session is None or self._deliveries is None:
             return Failed("Canon is not connected", may_pass=False)
         return await self._deliveries.attempt(final)
 
@@ -450,7 +524,7 @@ class CanonRuntime:
             cursor_age_s=health.cursor_age_s(now_ms=now_ms),
             in_work=health.in_work,
             turns_open=sum(turn.is_open for turn in self._desk.turns.live.values()),
-            outbox_depth=self._deliveries.depth,
+            outbox_depth=self._deliveries.depth if self._deliveries is not None else 0,
         )
 
     def _queue_depth(self, turn_id: TurnId) -> int:

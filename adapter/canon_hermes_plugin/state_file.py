@@ -57,7 +57,8 @@ class StateFile:
 
     async def read(self, function: Callable[Concatenate[Snapshot, P], R], /, *args: P.args, **more: P.kwargs) -> R:
         """Ask; the answer knows every write that was begun before."""
-        return await self._database.read(function, *args, **more)
+        # A task like the writes: it takes its place behind those that were begun and have not run yet.
+        return await asyncio.get_running_loop().create_task(self._database.read(function, *args, **more))
 
     def write(
         self, function: Callable[Concatenate[Transaction, P], R], /, *args: P.args, **more: P.kwargs

@@ -40,7 +40,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "hermes_cli.plugins:VALID_HOOKS",
         Use.VALUE,
         "tool calls are shown as activity",
-        holds=("pre_tool_call", "post_tool_call", "subagent_stop"),
+        holds=("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"),
         without="Canon shows less activity",
     ),
     Need(

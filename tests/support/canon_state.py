@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from canon_hermes_plugin.inbox.items import Owner
-from canon_hermes_plugin.state_file import SCHEMA
+from canon_hermes_plugin.kept import Kept, open_kept
+from canon_hermes_plugin.state_file import SCHEMA, state_path
 from canon_ops.durable import Transaction, write_once
+from canon_ops.runtime.clock import Clock, ManualClock
 
-__all__ = ["ANOTHER", "NOW", "OWNER", "Rows"]
+__all__ = ["ANOTHER", "NOW", "OWNER", "Rows", "opened_state"]
 
 OWNER = Owner("canon-prod-v1", "agent-1")
 ANOTHER = Owner("canon-prod-v1", "agent-2")
@@ -35,3 +37,15 @@ class Rows:
         """What a plain reader of the file sees."""
         with closing(sqlite3.connect(self.path)) as connection:
             return connection.execute(sql).fetchall()
+
+
+@asynccontextmanager
+async def opened_state(
+    home: Path, *, clock: Clock | None = None, gate: Callable[[], bool] = lambda: True
+) -> AsyncIterator[Kept]:
+    """What an adapter of ``OWNER`` has on the disk of a Hermes home; closed at the end, as by a gateway that stops."""
+    kept = await open_kept(state_path(home), OWNER, clock=clock or ManualClock(), lost=lambda: None, is_gate_open=gate)
+    try:
+        yield kept
+    finally:
+        await kept.file.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -76,7 +77,7 @@ def build(
     active: ActiveSet,
     clock: Clock | None = None,
     environ: Mapping[str, str] | None = None,
-    home: Path | None = None,
+    home: Path = Path("/nonexistent"),
 ) -> Any:
     """An adapter that is not connected."""
 
@@ -109,9 +110,14 @@ async def hosted(
     home: Path | None = None,
     **extra: Any,
 ) -> AsyncIterator[Hosted]:
-    """A connected adapter whose messages go to ``agent``; disconnected at the end."""
+    """A connected adapter whose messages go to ``agent``; disconnected at the end.
+
+    Args:
+        home: where it keeps its state; a folder of its own, gone at the end, when None.
+    """
     active = active or ActiveSet()
-    adapter = build(platform_config(box, **extra), active=active, clock=clock, home=home)
+    own_home = tempfile.TemporaryDirectory(prefix="hermes-home-")
+    adapter = build(platform_config(box, **extra), active=active, clock=clock, home=home or Path(own_home.name))
     stage = Hosted(adapter, active)
 
     async def handler(event: Any) -> str | None:
@@ -131,3 +137,4 @@ async def hosted(
     finally:
         await adapter.cancel_background_tasks()
         await adapter.disconnect()
+        own_home.cleanup()

@@ -64,6 +64,7 @@ class Inbox:
         self._moving: asyncio.Task[None] | None = None
         self._item_of: dict[str, str] = {}  # turn -> item
         self._noted: set[str] = set()  # turns that are on the disk
+        self._given_back: str | None = None
         self._finished = 0
 
     async def load(self) -> Remains:
@@ -135,6 +136,10 @@ class Inbox:
             now_ms=self._clock.now_ms(),
         )
 
+    def correct(self, item_id: str, text: str | None) -> None:
+        """A person changed a message, or took it back; a run that has begun with it has read it."""
+        self._file.write(store.correct, self._owner, item_id, text, now_ms=self._clock.now_ms())
+
     async def untold_gaps(self) -> tuple[Gap, ...]:
         """What the home channel has not heard of."""
         return tuple(gap for gap in await self._file.read(store.gaps, self._owner) if not gap.told)
@@ -195,11 +200,17 @@ class Inbox:
         if isinstance(after, Settlement):
             self.settle(item_id, after)
         elif after is State.HANDED:
+            self._given_back = item_id
             self._file.write(store.give_back, self._owner, item_id, now_ms=self._clock.now_ms())
 
     def cleared(self, conversation_id: str) -> None:
         """The node of a conversation is gone."""
         self._file.write(store.forget_closed, self._owner, conversation_id)
+
+    def buried(self, turn_id: str) -> None:
+        """Nothing is left on Canon of a turn of an earlier gateway, unless the same turn runs again."""
+        if turn_id not in self._noted:
+            self._file.write(store.forget_turn, self._owner, turn_id)
 
     def settle(self, item_id: str, why: Settlement) -> None:
         """Nothing more happens to the item."""
@@ -208,8 +219,12 @@ class Inbox:
         if self._finished % PRUNE_EVERY == 0:
             self._file.write(store.prune, self._owner)
 
-    def absorb(self, session: str, *, but: str | None) -> None:
-        """The host has nothing of the session any more: what it was given is in the runs that are over."""
+    def absorb(self, session: str) -> None:
+        """The host has nothing of the session any more: what it was given is in the runs that are over.
+
+        The message of a run without a trace stays: nothing shows that it was in any.
+        """
+        but, self._given_back = self._given_back, None
         self._file.write(store.absorb, self._owner, session, but=but, now_ms=self._clock.now_ms())
 
     # --- the cursor ----------------------------------------------------------------------------------------------

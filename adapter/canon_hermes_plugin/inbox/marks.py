@@ -1,20 +1,23 @@
-"""How a second run of a message is marked: a note for the agent, and a mark for the people who read the answer.
+"""What is said about a gateway's death: to the agent that is given a message again, and to the people in the room.
 
-The gateway died while it worked on the message. What had been done by then may be done again, so both sides are told:
-the agent before it begins, the people with the answer. Source: decisions X3; the product's promise of at-least-once.
+The mark on the answer itself is the turn's (turn/machine.py). Source: decisions X3, X4; the product's promise of
+at-least-once.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ANSWER_MARK", "GIVEN_UP", "noted"]
-
-ANSWER_MARK: Final = "♻️ Recovered after a restart; something of this may have been said or done before.\n\n"
+__all__ = ["GAP", "GIVEN_UP", "noted"]
 
 GIVEN_UP: Final = (
     "I could not answer a message of yours: the gateway stopped several times while I worked on it, so I have given it "
     "up. Please say again what you need, perhaps in smaller steps."
+)
+
+GAP: Final = (
+    "I may have missed messages: my connection to Canon was away for longer than Canon can bring back. If you said "
+    "something that I have not answered, please say it again."
 )
 
 _NOTE: Final = (

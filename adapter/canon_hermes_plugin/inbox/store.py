@@ -31,10 +31,12 @@ __all__ = [
     "background",
     "begin_cursor",
     "close_turn",
+    "correct",
     "create_inbox",
     "cursor",
     "dead_turns",
     "forget_closed",
+    "forget_turn",
     "gaps",
     "give_back",
     "handed",
@@ -192,6 +194,9 @@ SETTLE: Final = f"""UPDATE inbox
 ABSORB: Final = f"""UPDATE inbox
     SET state = 'settled', settlement = 'absorbed', payload = '', background = '[]', changed_at_ms = :now_ms
     WHERE {OF_OWNER} AND session = :session AND state = 'handed' AND item_id <> :but"""
+NOT_STARTED: Final = f"""SELECT payload FROM inbox
+    WHERE {OF_OWNER} AND item_id = :item_id AND state IN ('recorded', 'handed')"""
+REWRITE: Final = f"UPDATE inbox SET payload = :payload, changed_at_ms = :now_ms WHERE {OF_OWNER} AND item_id = :item_id"
 UNSETTLED: Final = f"SELECT * FROM inbox WHERE {OF_OWNER} AND state <> 'settled' ORDER BY number"
 SETTLED_IDS: Final = f"""SELECT item_id FROM
     (SELECT item_id, number FROM inbox WHERE {OF_OWNER} AND state = 'settled' ORDER BY number DESC LIMIT :limit)
@@ -228,6 +233,7 @@ OPEN_TURN: Final = """INSERT INTO turns (environment_id, agent_id, turn_id, conv
     VALUES (:environment_id, :agent_id, :turn_id, :conversation_id, :now_ms, 0)
     ON CONFLICT DO UPDATE SET opened_at_ms = excluded.opened_at_ms, closed = 0"""
 CLOSE_TURN: Final = f"UPDATE turns SET closed = 1 WHERE {OF_OWNER} AND turn_id = :turn_id"
+FORGET_TURN: Final = f"DELETE FROM turns WHERE {OF_OWNER} AND turn_id = :turn_id"
 FORGET_CLOSED: Final = f"DELETE FROM turns WHERE {OF_OWNER} AND conversation_id = :conversation_id AND closed = 1"
 TURNS: Final = f"SELECT * FROM turns WHERE {OF_OWNER} ORDER BY opened_at_ms, turn_id"
 
@@ -292,6 +298,22 @@ def settle(transaction: Transaction, owner: Owner, item_id: str, why: Settlement
     """Nothing more happens to the item; False when that was settled before."""
     values = {**_of(owner), "item_id": item_id, "settlement": why.value, "now_ms": now_ms}
     return transaction.run(SETTLE, values) == 1
+
+
+def correct(transaction: Transaction, owner: Owner, item_id: str, text: str | None, *, now_ms: int) -> None:
+    """The text of an item that has not started, or that it is gone; what has started is left alone."""
+    values = {**_of(owner), "item_id": item_id, "now_ms": now_ms}
+    row = transaction.one(NOT_STARTED, values)
+    if row is None:
+        return
+    if text is None:
+        settle(transaction, owner, item_id, Settlement.DROPPED, now_ms=now_ms)
+        return
+    payload = json.loads(row["payload"])
+    message = payload.get("message") if isinstance(payload, dict) else None
+    if isinstance(message, dict):
+        message["text"] = text
+        transaction.run(REWRITE, {**values, "payload": _text(payload)})
 
 
 def absorb(transaction: Transaction, owner: Owner, session: str, *, but: str | None, now_ms: int) -> int:
@@ -421,6 +443,11 @@ def open_turn(transaction: Transaction, owner: Owner, turn_id: str, conversation
 def close_turn(transaction: Transaction, owner: Owner, turn_id: str) -> None:
     """The turn is over; its node may not be gone yet."""
     transaction.run(CLOSE_TURN, {**_of(owner), "turn_id": turn_id})
+
+
+def forget_turn(transaction: Transaction, owner: Owner, turn_id: str) -> None:
+    """Nothing of the turn is left on Canon's live surfaces."""
+    transaction.run(FORGET_TURN, {**_of(owner), "turn_id": turn_id})
 
 
 def forget_closed(transaction: Transaction, owner: Owner, conversation_id: str) -> None:

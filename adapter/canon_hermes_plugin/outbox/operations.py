@@ -9,6 +9,7 @@ Order of calls, one operation of a turn at a time::
     reserve(book, final)  ->  Reserved(book, operation)        the same again while it is unsettled
                           ->  Refused                          other content while it is unsettled
     for each message of operation.remaining: send it, then sent(book, operation)
+    recall(book, operation)                                    it was reserved before a restart
     settle(book, operation)                                    all parts are on Canon: the next one gets a new ordinal
     release(book, operation, outcome)                          a part failed: forget it only if that is certainly safe
 
@@ -40,6 +41,7 @@ __all__ = [
     "Reserved",
     "Retry",
     "leading_metadata",
+    "recall",
     "release",
     "reserve",
     "sent",
@@ -147,6 +149,14 @@ def reserve(book: Book, final: FinalMessage) -> Reserved | Refused:
         return Reserved(book, before, is_replay=True) if before.texts == texts else Refused(before)
     operation = _operation(final, texts, book.settled.get(turn_id, 0) + 1)
     return Reserved(_kept(book, operation), operation, is_replay=False)
+
+
+def recall(book: Book, operation: Operation) -> Book:
+    """Take an unsettled operation over from before a restart; the ordinals before its own are settled."""
+    if operation.turn_id is None:
+        return book
+    settled = {**book.settled, operation.turn_id: operation.ordinal - 1}
+    return _kept(replace(book, settled=settled), operation)
 
 
 def sent(book: Book, operation: Operation) -> tuple[Book, Operation]:

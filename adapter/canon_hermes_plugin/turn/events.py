@@ -21,6 +21,7 @@ __all__ = [
     "InputClosed",
     "InterruptAsked",
     "Kind",
+    "ModelCalled",
     "Opening",
     "Outcome",
     "PreviewEnded",
@@ -62,6 +63,7 @@ class Opening:
         responder_id: the human who may answer this turn's questions.
         quiet: decided once (verbosity.py); a quiet turn writes no narration and carries no trail.
         semantics: what the final message is; ``control`` only for a host's own prompt.
+        is_recovered: an earlier run died with its gateway, so the answer says that it may repeat something.
     """
 
     turn_id: TurnId
@@ -73,6 +75,7 @@ class Opening:
     responder_id: str | None = None
     kind: Kind = Kind.LIFECYCLE
     semantics: TurnSemantics = TurnSemantics.TURN_COMPLETE
+    is_recovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,11 @@ class ToolFinished:
     result: object = None
     status: str = "ok"
     duration_ms: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """A call of the model has ended, whatever it said: the run is more than an event that the host queued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +228,7 @@ TurnEvent: TypeAlias = (
     Staged
     | ToolStarted
     | ToolFinished
+    | ModelCalled
     | SubagentStopped
     | PreviewEnded
     | Due

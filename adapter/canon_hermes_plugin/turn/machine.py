@@ -24,6 +24,7 @@ Staged                stage, show (no run behind  -                -            
 ToolStarted           seal, drop candidate, show  -                -                   -              -
 ToolFinished,         record, show                -                -                   -              -
 SubagentStopped
+ModelCalled           remember                    -                -                   -              -
 InputAsked/Closed     publish state               -                -                   -              -
 QueueChanged          publish the state again     -                -                   -              -
 InterruptAsked        remember                    -                -                   -              -
@@ -85,6 +86,7 @@ from canon_hermes_plugin.turn.events import (
     InputClosed,
     InterruptAsked,
     Kind,
+    ModelCalled,
     Opening,
     Outcome,
     PreviewEnded,
@@ -102,8 +104,9 @@ from canon_ops.wire.activity import Activity, BlockKind
 from canon_ops.wire.requests import TurnPhase
 from canon_ops.wire.trail import BlockObject, final_trail, live_blocks
 
-__all__ = ["Candidate", "Phase", "Step", "Turn", "on_event", "open_turn"]
+__all__ = ["ANSWER_MARK", "Candidate", "Phase", "Step", "Turn", "on_event", "open_turn"]
 
+ANSWER_MARK: Final = "♻️ Recovered after a restart; something of this may have been said or done before.\n\n"
 FORGOTTEN_MS: Final = 300_000  # ours: a draft outside of any run that nobody touches for so long has no end (D53)
 LINGER_MS: Final = 750  # the server looks for the final message before it salvages a deleted node, Canon wire 4.8
 
@@ -169,6 +172,8 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
                 duration_ms=event.duration_ms,
             )
             return _show_activity(replace(turn, activity=activity), now_ms=now_ms)
+        case ModelCalled():
+            return Step(replace(turn, ran=True))
         case SubagentStopped():
             activity = turn.activity.subagent_stopped(
                 child_session_id=event.child_session_id,
@@ -268,7 +273,7 @@ def _stage(turn: Turn, event: Staged, *, now_ms: int) -> Step:
 def _tool_started(turn: Turn, event: ToolStarted, *, now_ms: int) -> Step:
     activity = turn.activity if event.delegated else turn.activity.seal_speech()
     activity = activity.tool_started(event.name, call_id=event.call_id, args=event.args)
-    turn = replace(turn, activity=activity)
+    turn = replace(turn, activity=activity, ran=True)
     if not event.delegated:
         is_same_round = turn.rounds_awaited > 0 and event.request == turn.last_request
         rounds = turn.rounds_awaited if is_same_round else turn.rounds_awaited + 1
@@ -378,7 +383,7 @@ def _final(turn: Turn, candidate: Candidate) -> FinalMessage:
     return FinalMessage(
         turn_id=turn.id,
         conversation_id=turn.conversation_id,
-        text=candidate.text,
+        text=ANSWER_MARK + candidate.text if turn.opening.is_recovered else candidate.text,
         reply_to=candidate.reply_to,
         metadata=candidate.metadata,
         options=candidate.options,
@@ -398,6 +403,8 @@ def _unfinished(turn: Turn) -> tuple[Effect, ...]:
 
 def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
     ended = _ending(turn)
+    if evidence is Evidence.NONE and turn.ran and ended.outcome is Outcome.SUCCESS:
+        evidence = Evidence.RAN
     cleared: tuple[Effect, ...] = (ClearNode(turn.id, turn.conversation_id),) if clear else ()
     published: tuple[Effect, ...] = ()
     if not ended.handed_over and turn.state is not None:

@@ -87,6 +87,7 @@ class Turn:
         rounds_awaited: rounds of tools that have started, less the speech that the host has marked as following one.
         last_request: the model's answer whose tools started last.
         waiting: how many questions and approvals are waiting for a human.
+        ran: the model was called; success without it proves nothing, the host may only have queued the message.
         silenced: ``no_reply`` holds.
         interrupted: this adapter interrupted the run.
         wake_ms: the earliest timer asked for that has not come.
@@ -107,6 +108,7 @@ class Turn:
     rounds_awaited: int = 0
     last_request: str | None = None
     waiting: int = 0
+    ran: bool = False
     silenced: bool = False
     interrupted: bool = False
     wake_ms: int | None = None

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from canon_hermes_plugin.deliveries import Deliveries, Failed, Sent
+from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.turn.effects import Final
 from canon_hermes_plugin.turn.events import FinalDeferred, FinalRejected, FinalSettled, TurnEvent
 from canon_ops.client.errors import ApiError, MalformedAnswer, RequestFailed, ServiceTrouble, TransportFailure
@@ -46,14 +48,43 @@ class Canon:
         return message.message_id or f"server-{len(self.stored) - 1}"
 
 
+class Rows:
+    """The disk, as a list of what is done to it; a discarded operation is not wanted any more."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.discarded = False
+
+    async def record(self, operation: Operation, *, told_gap: int | None = None) -> bool:
+        self.log.append("record")
+        return True
+
+    async def is_wanted(self, operation: Operation) -> bool:
+        return not self.discarded
+
+    def confirm(self, operation: Operation) -> None:
+        self.log.append(f"confirm {operation.confirmed}")
+
+    def settle(self, operation: Operation) -> None:
+        self.log.append("settle")
+
+    def note_failure(self, operation: Operation, error: str) -> None:
+        self.log.append("fail")
+
+    def put_aside(self, operation: Operation, state: State, error: str) -> None:
+        self.log.append(state.value)
+
+
 class Desk:
     """Takes the reports; finals of loose turns are left to the host."""
 
     def __init__(self, canon: Canon, *, loose: bool = False) -> None:
         self.clock = ManualClock()
         self.reports: list[TurnEvent] = []
+        self.rows = Rows()
         self.deliveries = Deliveries(
             canon.send,
+            rows=self.rows,
             report=lambda _turn, event: self.reports.append(event),
             is_left_to_host=lambda _turn: loose,
             clock=self.clock,

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox.store import GapKind
 from canon_hermes_plugin.inert import inert_name
 from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.kept import Kept
 from canon_ops.client.errors import ServiceTrouble
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.sse import Frame
+from tests.support.canon_state import OWNER, opened_state
+from tests.support.hosted_adapter import until
 
 ME = AgentIdentity("agent-1", "owner-1", "open", "Ermes")
 EVERYBODY = UserAccess(allow_all=True, allowed=None)
@@ -24,18 +31,22 @@ class Host:
     """A host that takes notes; it refuses, or waits, when it is told to."""
 
     def __init__(self) -> None:
+        self.entered: list[str] = []
         self.taken: list[str] = []
         self.requests: list[Request] = []
         self.refuses: set[str] = set()
         self.gates: dict[str, asyncio.Event] = {}
         self.amended: list[tuple[str, str | None]] = []
         self.replays = 0
+        self.gaps = 0
+        self.given_up: list[str] = []
         self.signals: list[str] = []
         self.listings = 0
         self.listing: tuple[Conversation, ...] | ServiceTrouble = (Conversation("c1", "direct"),)
 
     async def hand_over(self, request: Request) -> None:
         assert request.message_id is not None
+        self.entered.append(request.message_id)
         if request.message_id in self.gates:
             await self.gates[request.message_id].wait()
         if request.message_id in self.refuses:
@@ -59,8 +70,23 @@ class Host:
     def replay(self) -> None:
         self.replays += 1
 
+    def missed(self) -> None:
+        self.gaps += 1
 
-def inflow(host: Host, *, access: UserAccess = EVERYBODY) -> Inflow:
+    async def told_given_up(self, conversation_id: str) -> None:
+        self.given_up.append(conversation_id)
+
+
+@pytest.fixture
+async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
+    """The state of an agent that has been connected before."""
+    async with opened_state(tmp_path):
+        pass
+    async with opened_state(tmp_path) as kept:
+        yield kept
+
+
+def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
     return Inflow(
         identity=ME,
         conversations=(Conversation("c1", "direct"),),
@@ -71,6 +97,11 @@ def inflow(host: Host, *, access: UserAccess = EVERYBODY) -> Inflow:
         amend=host.amend,
         control=host.control,
         replay=host.replay,
+        inbox=kept.inbox,
+        remains=kept.remains,
+        session_of=lambda request: f"session of {request.conversation_id}",
+        missed=host.missed,
+        given_up=host.told_given_up,
     )
 
 
@@ -83,10 +114,10 @@ def message(message_id: str, event_id: str | None = None, *, room: str = "c1", *
     return frame("message.created", {"conversationId": room, "message": content}, event_id or f"evt-{message_id}")
 
 
-async def test_a_message_is_handed_over_and_then_passed() -> None:
+async def test_a_message_is_handed_over_and_then_passed(kept: Kept) -> None:
     """D21: the cursor stands before the message until the host has it."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
 
     await flow.take(message("m1", "evt-1"))
@@ -97,16 +128,15 @@ async def test_a_message_is_handed_over_and_then_passed() -> None:
     assert (before, flow.cursor, host.taken) == (None, "evt-1", ["m1"])
 
 
-async def test_a_slow_conversation_holds_up_no_other() -> None:
+async def test_a_slow_conversation_holds_up_no_other(kept: Kept) -> None:
     """D25: another conversation's message is handed over meanwhile; the cursor waits for the slow one."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
 
     await flow.take(message("m1", "evt-1"))
     await flow.take(message("m2", "evt-2", room="c2"))
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await until(lambda: host.taken)
 
     assert (host.taken, flow.cursor) == (["m2"], None)
     host.gates["m1"].set()
@@ -114,10 +144,10 @@ async def test_a_slow_conversation_holds_up_no_other() -> None:
     assert (host.taken, flow.cursor) == (["m2", "m1"], "evt-2")
 
 
-async def test_a_message_that_was_refused_comes_again() -> None:
+async def test_a_message_that_was_refused_comes_again(kept: Kept) -> None:
     """S2.17: when the hand-over fails, a replay is asked for, and the same message is delivered then."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.refuses.add("m1")
 
     await flow.take(message("m1", "evt-1"))
@@ -133,10 +163,10 @@ async def test_a_message_that_was_refused_comes_again() -> None:
     assert (host.taken, flow.cursor) == (["m2", "m1"], "evt-2")
 
 
-async def test_a_message_that_is_always_refused_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_message_that_is_always_refused_is_given_up(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
     """One bad message must not make the agent deaf: after three attempts it is passed, with an error in the log."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.refuses.add("m1")
 
     for _ in range(3):
@@ -148,10 +178,10 @@ async def test_a_message_that_is_always_refused_is_given_up(caplog: pytest.LogCa
     assert "m1 is given up after 3 attempts" in caplog.text
 
 
-async def test_the_same_event_in_work_is_taken_once() -> None:
+async def test_the_same_event_in_work_is_taken_once(kept: Kept) -> None:
     """After a break Canon replays what is still in work; its end counts for both deliveries."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
 
     await flow.take(message("m1", "evt-1"))
@@ -163,10 +193,10 @@ async def test_the_same_event_in_work_is_taken_once() -> None:
     assert (host.taken, flow.cursor) == (["m1"], "evt-1")
 
 
-async def test_an_old_message_is_new_again_after_a_thousand() -> None:
-    """S2.16: ids are remembered for 1,024 messages, oldest out."""
+async def test_an_old_message_is_known_from_the_inbox(kept: Kept) -> None:
+    """S2.16: memory forgets ids after 1,024 messages; the inbox knows what it holds, and hands nothing over twice."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
 
     for number in range(1_025):
         await flow.take(message(f"m{number}", f"evt-{number}"))
@@ -175,13 +205,14 @@ async def test_an_old_message_is_new_again_after_a_thousand() -> None:
     await flow.take(message("m1024", "evt-known"))
     await flow.drain()
 
-    assert (host.taken.count("m0"), host.taken.count("m1024")) == (2, 1)
+    assert (host.taken.count("m0"), host.taken.count("m1024")) == (1, 1)
+    assert flow.cursor == "evt-known"
 
 
-async def test_a_gap_moves_the_cursor_and_refreshes_the_rooms() -> None:
+async def test_a_gap_moves_the_cursor_and_refreshes_the_rooms(kept: Kept) -> None:
     """S2.6: the cursor becomes the id that Canon still has, and the rooms are asked for once."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     await flow.take(message("m1", "evt_expired"))
     await flow.drain()
 
@@ -191,10 +222,10 @@ async def test_a_gap_moves_the_cursor_and_refreshes_the_rooms() -> None:
 
 
 @pytest.mark.parametrize("payload", [{"lastAvailableId": None}, {}, "gone"], ids=["null", "empty", "text"])
-async def test_a_gap_without_an_id_clears_the_cursor(payload: Any) -> None:
+async def test_a_gap_without_an_id_clears_the_cursor(kept: Kept, payload: Any) -> None:
     """S2.7: nothing to go on from means: from now on."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     await flow.take(message("m1", "evt-1"))
     await flow.drain()
 
@@ -203,10 +234,10 @@ async def test_a_gap_without_an_id_clears_the_cursor(payload: Any) -> None:
     assert flow.cursor is None
 
 
-async def test_a_failed_refresh_after_a_gap_breaks_the_connection() -> None:
+async def test_a_failed_refresh_after_a_gap_breaks_the_connection(kept: Kept) -> None:
     """S2.8: the error comes out, and the cursor has moved already, so the dead one is not tried again."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.listing = ServiceTrouble(503, None, "busy")
 
     with pytest.raises(ServiceTrouble):
@@ -215,9 +246,9 @@ async def test_a_failed_refresh_after_a_gap_breaks_the_connection() -> None:
     assert flow.cursor == "evt_200"
 
 
-async def test_the_policy_follows_the_stream() -> None:
+async def test_the_policy_follows_the_stream(kept: Kept) -> None:
     """S2.9, D56: the policy is what was said last, the owner too; what is not said stays, except the policy."""
-    flow = inflow(Host())
+    flow = inflow(Host(), kept)
 
     await flow.take(frame("agent.context", {"agentId": "agent-1", "outboundPolicy": "closed", "ownerId": "owner-2"}))
     closed = flow.identity
@@ -227,28 +258,27 @@ async def test_the_policy_follows_the_stream() -> None:
     assert (flow.identity.outbound_policy, flow.identity.owner_id) == (None, "owner-2")
 
 
-async def test_a_signal_goes_its_own_way() -> None:
+async def test_a_signal_goes_its_own_way(kept: Kept) -> None:
     """S2.10: a control signal is taken at once, also while the conversation's message waits."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
     await flow.take(message("m1", "evt-1"))
 
     await flow.take(frame("runtime.control", {"conversationId": "c1", "kind": "signal"}, "evt-2"))
     await flow.take(frame("runtime.control", {"conversationId": "c1", "kind": "other"}, "evt-3"))
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await until(lambda: host.signals)
 
     assert (host.signals, host.taken) == (["c1"], [])
     host.gates["m1"].set()
     await flow.drain()
 
 
-async def test_an_unknown_room_is_looked_up_first() -> None:
+async def test_an_unknown_room_is_looked_up_first(kept: Kept) -> None:
     """D35: which session a room's members share is asked before its first message is routed."""
     host = Host()
     host.listing = (Conversation("c9", "group", member_ids=("a", "b", "c")),)
-    flow = inflow(host)
+    flow = inflow(host, kept)
 
     await flow.take(message("m1", "evt-1", room="c9"))
     await flow.drain()
@@ -256,11 +286,11 @@ async def test_an_unknown_room_is_looked_up_first() -> None:
     assert (host.listings, host.requests[0].is_group) == (1, True)
 
 
-async def test_a_room_that_cannot_be_looked_up_is_answered_all_the_same() -> None:
+async def test_a_room_that_cannot_be_looked_up_is_answered_all_the_same(kept: Kept) -> None:
     """When Canon does not describe a room the message goes on as a direct one, instead of being lost."""
     host = Host()
     host.listing = ServiceTrouble(503, None, "busy")
-    flow = inflow(host)
+    flow = inflow(host, kept)
 
     await flow.take(message("m1", "evt-1", room="c9"))
     await flow.drain()
@@ -268,10 +298,10 @@ async def test_a_room_that_cannot_be_looked_up_is_answered_all_the_same() -> Non
     assert (host.taken, host.requests[0].is_group, flow.cursor) == (["m1"], False, "evt-1")
 
 
-async def test_changed_rooms_are_known_at_once() -> None:
+async def test_changed_rooms_are_known_at_once(kept: Kept) -> None:
     """R2.13: a change of a room is merged, and decides how the next message is routed."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
 
     await flow.take(frame("conversation.updated", {"conversationId": "c7", "changes": {"type": "group"}}, "evt-0"))
     await flow.take(message("m1", "evt-1", room="c7"))
@@ -280,10 +310,10 @@ async def test_changed_rooms_are_known_at_once() -> None:
     assert (host.requests[0].is_group, host.listings) == (True, 0)
 
 
-async def test_who_is_not_listed_starts_no_turn(caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_is_not_listed_starts_no_turn(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
     """C2: the operator's list is enforced here; the message becomes background and the log says why."""
     host = Host()
-    flow = inflow(host, access=UserAccess(allow_all=False, allowed=frozenset({"user-2"})))
+    flow = inflow(host, kept, access=UserAccess(allow_all=False, allowed=frozenset({"user-2"})))
 
     with caplog.at_level("INFO"):
         await flow.take(message("m1", "evt-1"))
@@ -296,19 +326,19 @@ async def test_who_is_not_listed_starts_no_turn(caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.parametrize("event", ["typing", "presence", "message.updated", "message.deleted", "brand.new", "error"])
-async def test_other_events_only_move_the_cursor(event: str) -> None:
+async def test_other_events_only_move_the_cursor(kept: Kept, event: str) -> None:
     """R2.13: what means nothing to us is done at once, whatever it carries."""
-    flow = inflow(Host())
+    flow = inflow(Host(), kept)
 
     await flow.take(frame(event, {"anything": 1}, "evt-5"))
 
     assert flow.cursor == "evt-5"
 
 
-async def test_stopping_forgets_what_was_not_handed_over() -> None:
+async def test_stopping_forgets_what_was_not_handed_over(kept: Kept) -> None:
     """What the host does not have yet is not passed by the cursor, and no task stays."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
     before = asyncio.all_tasks()
     await flow.take(message("m1", "evt-1"))
@@ -319,10 +349,10 @@ async def test_stopping_forgets_what_was_not_handed_over() -> None:
     assert (host.taken, flow.cursor, asyncio.all_tasks()) == ([], None, before)
 
 
-async def test_a_failed_hand_over_gives_the_background_back() -> None:
+async def test_a_failed_hand_over_gives_the_background_back(kept: Kept) -> None:
     """R3.8, D21: the message that comes again brings the background, also what was said while Hermes refused."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m2"] = asyncio.Event()
     host.refuses.add("m2")
 
@@ -342,17 +372,42 @@ async def test_a_failed_hand_over_gives_the_background_back() -> None:
     assert [line.partition("] ")[2] for line in request.channel_context.splitlines()[2:]] == ["before", "meanwhile"]
 
 
-async def test_a_gap_before_the_first_event_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    """X4: without a cursor a reopened stream replays nothing, and the log says so; the first opening is no gap."""
-    flow = inflow(Host())
+async def test_a_connection_without_a_cursor_is_a_gap(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    """X4: a reopened stream replays nothing without a cursor; the log, the file and the home channel hear of it."""
+    host = Host()
+    flow = inflow(host, kept)
 
-    with caplog.at_level("WARNING"):
+    for _ in range(3):
         flow.resume_from()
-        silent = caplog.text
-        flow.resume_from()
+    (gap,) = await kept.inbox.untold_gaps()
 
-    assert silent == ""
+    assert (gap.kind, host.gaps) == (GapKind.NO_CURSOR, 3)
     assert "not replayed" in caplog.text
+
+
+async def test_the_very_first_connection_is_no_loss(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """X4: it is noted from when on messages are known, and nobody is alarmed."""
+    host = Host()
+    async with opened_state(tmp_path) as new:
+        inflow(host, new).resume_from()
+        untold = await new.inbox.untold_gaps()
+        noted = await new.file.read(store.gaps, OWNER)
+
+    assert ([gap.kind for gap in noted], untold, host.gaps, caplog.text) == ([GapKind.FIRST], (), 0, "")
+
+
+async def test_an_expired_replay_is_a_gap(kept: Kept) -> None:
+    """X4: from where, to where; the cursor on the disk moves with it."""
+    host = Host()
+    flow = inflow(host, kept)
+    await flow.take(message("m1", "evt-1"))
+    await flow.drain()
+
+    await flow.take(frame("replay.expired", {"lastAvailableId": "evt_200"}))
+    (gap,) = await kept.inbox.untold_gaps()
+
+    assert (gap.kind, gap.from_event, gap.to_event, host.gaps) == (GapKind.EXPIRED, "evt-1", "evt_200", 1)
+    assert await kept.file.read(store.cursor, OWNER) == "evt_200"
 
 
 def edited(message_id: str, text: str | None) -> Frame:
@@ -363,10 +418,10 @@ def edited(message_id: str, text: str | None) -> Frame:
     return frame("message.updated", changed, f"evt-edited-{message_id}")
 
 
-async def test_a_message_that_waits_is_handed_over_as_it_was_corrected() -> None:
+async def test_a_message_that_waits_is_handed_over_as_it_was_corrected(kept: Kept) -> None:
     """D59: what was edited while an earlier message of its room was handed over arrives with the new text."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
     await flow.take(message("m1"))
     await flow.take(message("m2", text="helo"))
@@ -380,10 +435,10 @@ async def test_a_message_that_waits_is_handed_over_as_it_was_corrected() -> None
     assert (host.requests[1].type, host.amended) == ("command", [])
 
 
-async def test_a_message_that_was_taken_back_in_time_opens_no_turn() -> None:
+async def test_a_message_that_was_taken_back_in_time_opens_no_turn(kept: Kept) -> None:
     """D59: a deleted message is passed by the cursor, and an edit that comes after its deletion does not revive it."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     host.gates["m1"] = asyncio.Event()
     await flow.take(message("m1"))
     await flow.take(message("m2", text="never mind"))
@@ -396,15 +451,15 @@ async def test_a_message_that_was_taken_back_in_time_opens_no_turn() -> None:
     assert (host.taken, flow.cursor, flow.in_work) == (["m1"], "evt-edited-m2", 0)
 
 
-async def test_a_message_that_the_host_has_is_corrected_there() -> None:
+async def test_a_message_that_the_host_has_is_corrected_there(kept: Kept) -> None:
     """D59: the host's queue is asked, also when the correction came during the hand-over itself."""
     host = Host()
-    flow = inflow(host)
+    flow = inflow(host, kept)
     await flow.take(message("m1"))
     await flow.drain()
     host.gates["m2"] = asyncio.Event()
     await flow.take(message("m2"))
-    await asyncio.sleep(0)
+    await until(lambda: "m2" in host.entered)
 
     await flow.take(edited("m1", "one"))
     await flow.take(edited("m2", None))

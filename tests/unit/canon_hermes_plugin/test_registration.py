@@ -21,7 +21,7 @@ from tests.unit.canon_hermes_plugin.conftest import BareContext, RecordingContex
 pytestmark = pytest.mark.host
 
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
-HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop"]
+HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"]
 NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "keyring", "starlette", "uvicorn")
 
 
@@ -67,7 +67,10 @@ def test_one_refused_hook_does_not_stop_the_others() -> None:
     ctx = Picky()
     register(ctx, facts=AUDITED)
 
-    assert ([name for name, _ in ctx.hooks], len(ctx.platforms)) == (["pre_tool_call", "subagent_stop"], 1)
+    assert ([name for name, _ in ctx.hooks], len(ctx.platforms)) == (
+        ["pre_tool_call", "subagent_stop", "post_api_request"],
+        1,
+    )
 
 
 def test_the_real_host_owns_what_was_registered() -> None:

@@ -1,0 +1,56 @@
+"""What the adapter sends without a turn: notices of its own, and what stands in the outbox from before, or once more.
+
+Everything goes behind the final messages of its conversation, under ids that stand on the disk first.
+
+Source: decisions X1, X4, X9.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from canon_hermes_plugin.deliveries import Deliveries
+from canon_hermes_plugin.inbox.marks import GAP, GIVEN_UP
+from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.outbox.operations import Operation
+
+__all__ = ["Postbox"]
+
+
+class Postbox:
+    """One connection's.
+
+    Args:
+        home_channel: the conversation that hears of what concerns no other; None when there is none.
+    """
+
+    def __init__(self, outbound: Outbound, deliveries: Deliveries, kept: Kept, home_channel: str | None) -> None:
+        self._outbound = outbound
+        self._deliveries = deliveries
+        self._kept = kept
+        self._home_channel = home_channel
+
+    async def tell_gaps(self) -> None:
+        """The home channel hears, once, of messages that may have been missed."""
+        if self._home_channel is not None:
+            for gap in await self._kept.inbox.untold_gaps():
+                self._say(self._home_channel, GAP, told_gap=gap.number)
+
+    async def tell_given_up(self, conversation_id: str) -> None:
+        """A conversation hears that a message of it will not be answered."""
+        self._say(conversation_id, GIVEN_UP)
+
+    async def look(self) -> None:
+        """Send what a person had us send again, from a command in another process."""
+        for operation in await self._kept.outbox.pending():
+            if not self._deliveries.is_carried(operation):
+                conversation_id = operation.messages[-1].conversation_id
+                self._outbound.in_lane(conversation_id, partial(self._resume, operation), of_finals=True)
+
+    async def _resume(self, operation: Operation) -> None:
+        await self._deliveries.resume(operation)
+
+    def _say(self, conversation_id: str, text: str, *, told_gap: int | None = None) -> None:
+        said = partial(self._deliveries.say, conversation_id, text, told_gap=told_gap)
+        self._outbound.in_lane(conversation_id, said, of_finals=True)

@@ -1,0 +1,99 @@
+"""The host's runs: each is noted in the inbox before the turns hear of it, and its end decides about its message.
+
+The order is the point. A run is on the disk before the agent acts; a follow-up when the host takes it from its queue; a
+message that the host put into another's run when its session is idle, because only then nothing of it can be left.
+
+Source: decisions X1-X3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from canon_hermes_plugin import binding
+from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbox.items import Settlement
+from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.ports import Arrival, HostPort, Reply
+from canon_hermes_plugin.turn.effects import TurnClosed
+from canon_hermes_plugin.turn.routing import Marks
+
+__all__ = ["Runs"]
+
+
+class Runs:
+    """What the host begins and ends while the adapter is connected."""
+
+    def __init__(self, desk: TurnDesk, port: HostPort, kept: Kept, inflow: Inflow) -> None:
+        self._desk = desk
+        self._port = port
+        self._kept = kept
+        self._inflow = inflow
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """The adapter disconnects: what ends from now on was not finished."""
+        self._is_stopping = True
+
+    async def start(self, arrival: Arrival, session_key: str, *, is_resumed: bool) -> Request | None:
+        """The host begins a run in this task.
+
+        Args:
+            is_resumed: the host starts a session by itself and says nothing for what.
+
+        Returns:
+            The message whose run died with the last gateway, when this run is for it.
+        """
+        adopted = await self._adopted(session_key) if is_resumed else None
+        if adopted is not None:
+            arrival = Arrival.of(adopted)
+        arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
+        await self._kept.inbox.started(
+            arrival.item_id,
+            turn_id=str(arrival.turn_id),
+            conversation_id=arrival.conversation_id,
+            session=session_key,
+        )
+        self._desk.start(arrival, session_key)
+        return adopted
+
+    async def complete(self, session_key: str, outcome: str) -> None:
+        """The run has ended."""
+        await self._desk.complete(session_key, outcome)
+        if self._port.is_gate_open() and not self._ends() and not self._port.queue_depth(session_key):
+            self._kept.inbox.absorb(session_key)
+
+    def announce(self, session_key: str, arrival: Arrival) -> None:
+        """The host has taken the next message of a running session from its queue."""
+        arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
+        if arrival.item_id is not None:
+            self._kept.inbox.begins(
+                arrival.item_id,
+                turn_id=str(arrival.turn_id),
+                conversation_id=arrival.conversation_id,
+                session=session_key,
+            )
+        self._desk.announce(session_key, arrival)
+
+    def closed(self, effect: TurnClosed) -> None:
+        """A turn is over."""
+        self._kept.inbox.closed(effect, is_stopping=self._ends())
+        self._desk.closed(effect)
+
+    async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
+        """Whatever the host says; in the middle of a hand-over it is the answer to the command that is handed over."""
+        item_id = binding.handed_item() if Marks.read(metadata).notify else None
+        reply = await self._desk.send(conversation_id, text, reply_to=reply_to, metadata=metadata)
+        if item_id is not None:
+            self._kept.inbox.settle(item_id, Settlement.REPLY)
+        return reply
+
+    def _ends(self) -> bool:
+        return self._is_stopping or self._port.is_stopping()
+
+    async def _adopted(self, session_key: str) -> Request | None:
+        item = self._kept.adoption.adopt(session_key)
+        return await self._inflow.adopted(item) if item is not None else None
