@@ -57,7 +57,7 @@ class LayoutHost:
 
     @property
     def environ(self) -> dict[str, str]:
-        kept = {name: text for name, text in os.environ.items() if name.startswith(_PASSED_ON)}
+        kept = {name: text for name, text in _environ().items() if name.startswith(_PASSED_ON)}
         path = os.pathsep.join([*map(str, self.path), os.defpath])
         return {**kept, "UV_CACHE_DIR": _cache(), "HOME": str(self.user), "PATH": path, **self.extra}
 
@@ -168,17 +168,23 @@ def checkout_host(user: Path) -> LayoutHost:
 
 
 def _environment(folder: Path, *options: str) -> Path:
-    _run([str(UV), "venv", "--quiet", *options, "--python", sys.executable, str(folder)], dict(os.environ))
+    _run([str(UV), "venv", "--quiet", *options, "--python", sys.executable, str(folder)], _environ())
     return folder / "bin" / "python"
 
 
 def _install(python: Path, *what: str) -> None:
-    _run([str(UV), "pip", "install", "--quiet", "--python", str(python), *what], dict(os.environ))
+    _run([str(UV), "pip", "install", "--quiet", "--python", str(python), *what], _environ())
 
 
 def _cache() -> str:
     """Everything that was downloaded once is used by every user that a test makes."""
-    return _run([str(UV), "cache", "dir"], dict(os.environ)).strip()
+    return _run([str(UV), "cache", "dir"], _environ()).strip()
+
+
+def _environ() -> dict[str, str]:
+    """Ours; uv brings authorities of its own, so one that the machine names for pip is named for uv too."""
+    ours = dict(os.environ)
+    return {"SSL_CERT_FILE": ours["PIP_CERT"], **ours} if "PIP_CERT" in ours else ours
 
 
 def _run(command: list[str], environ: dict[str, str]) -> str:
