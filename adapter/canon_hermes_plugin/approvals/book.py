@@ -1,0 +1,150 @@
+"""The registry as a value: bytes in, entries out, and bytes again with everything kept that nobody asked about.
+
+Two kinds of damage are told apart (decisions A3). A file that is no JSON object fails as a whole and is never written
+over: whoever can no longer see which approvals exist must not act as if there were none. A single value that is no
+entry stays in the file as it was read, is invisible to everything that acts, and is named by everything that reports.
+
+The text is what the published plugin writes: two spaces, sorted keys, no NaN; characters outside ASCII are escaped,
+so that any text that a model produces, a lone surrogate too, can be stored and read back.
+
+Source: canon-adapter R10.1, R10.4, R10.7; decisions A1, A3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from canon_hermes_plugin.approvals.entry import RETENTION_MS, Entry, damage
+
+__all__ = ["Book", "BookDamaged", "Renderer", "parse"]
+
+
+class BookDamaged(ValueError):
+    """The bytes are no registry; the text says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All approvals of one Canon home, of every agent.
+
+    Attributes:
+        entries: by id.
+        damaged: what stands under an id and is no entry, as it was read.
+        reasons: for each damaged id, why, as the end of a sentence that begins with the id.
+    """
+
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    damaged: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def get(self, approval_id: str) -> Entry | None:
+        return self.entries.get(approval_id)
+
+    def is_taken(self, approval_id: str) -> bool:
+        """Whether something stands under that id, damaged or not."""
+        return approval_id in self.entries or approval_id in self.damaged
+
+    def with_entry(self, entry: Entry) -> Book:
+        return Book({**self.entries, entry.approval_id: entry}, self.damaged, self.reasons)
+
+    def without_old(self, now_ms: float) -> tuple[Book, tuple[Entry, ...]]:
+        """The book without terminal entries that ended more than 14 days ago, and those (R10.7).
+
+        An entry that is not terminal is never dropped, however old it is.
+        """
+        old = tuple(
+            entry
+            for entry in self
+            if entry.status.is_terminal and now_ms - entry.settled_at_ms() > RETENTION_MS and not _owes_a_wake(entry)
+        )
+        if not old:
+            return self, ()
+        gone = {entry.approval_id for entry in old}
+        return Book({k: v for k, v in self.entries.items() if k not in gone}, self.damaged, self.reasons), old
+
+    def next_old_ms(self, now_ms: float) -> float:
+        """No entry of this book, or one that ends from now on, is old before that time."""
+        ends = [entry.settled_at_ms() for entry in self if entry.status.is_terminal]
+        return min([*ends, now_ms]) + RETENTION_MS
+
+
+def _owes_a_wake(entry: Entry) -> bool:
+    """A decision that the agent has not heard yet is kept until it has (a gateway may have been down for weeks)."""
+    return entry.wake_status is not None and entry.wake_status != "delivered"
+
+
+class Renderer:
+    """Writes books as bytes; remembers the text of every entry, so that a change costs one entry and not all."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, tuple[Any, str]] = {}
+
+    def data(self, book: Book) -> bytes:
+        """The file's bytes: what ``json.dumps(root, indent=2, sort_keys=True)`` would write."""
+        values = {**book.damaged, **book.entries}
+        before, self._texts = self._texts, {}
+        for key in sorted(values):
+            value = values[key]
+            known = before.get(key)
+            self._texts[key] = known if known is not None and known[0] is value else (value, _text(key, value))
+        if not self._texts:
+            return b"{}"
+        body = ",\n".join(text for _, text in self._texts.values())
+        return f"{{\n{body}\n}}".encode("ascii")
+
+
+def _text(key: str, value: Any) -> str:
+    fields = dict(value.fields) if isinstance(value, Entry) else value
+    text = json.dumps(fields, indent=2, sort_keys=True, allow_nan=False)
+    return f"  {json.dumps(key)}: {text.replace(chr(10), chr(10) + '  ')}"
+
+
+def parse(data: bytes | None) -> Book:
+    """Read a registry; None, a file that is not there, is an empty one.
+
+    Raises:
+        BookDamaged: the bytes are not a JSON object, or hold a key twice, so that one of two would be lost.
+    """
+    if data is None:
+        return Book()
+    try:
+        root = json.loads(data.decode("utf-8"), object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise BookDamaged(f"byte {error.start} is not UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise BookDamaged(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise BookDamaged("it is nested too deeply") from error
+    except BookDamaged:
+        raise
+    except ValueError as error:  # a number of more digits than Python reads
+        raise BookDamaged(str(error)) from error
+    if not isinstance(root, dict):
+        raise BookDamaged("its root is no object")
+    reasons = {key: why for key, value in root.items() if (why := damage(key, value)) is not None}
+    return Book(
+        entries={key: Entry(value) for key, value in root.items() if key not in reasons},
+        damaged={key: root[key] for key in reasons},
+        reasons=reasons,
+    )
+
+
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise BookDamaged(f"the key {key[:80]!r} stands there twice")
+            seen.add(key)
+    return found
+
+
+def _refuse_constant(word: str) -> Any:
+    raise BookDamaged(f"{word} is no number")

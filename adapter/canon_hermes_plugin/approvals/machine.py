@@ -1,0 +1,432 @@
+"""The life of a detached approval: events in, the next entry and the number of the transition out.
+
+The idea. People approve money through this, and the gateway that asked may be dead when they answer. So every step
+that could be lost is written down *before* it is taken, under a lease: who creates, who asks Canon for the answer, who
+wakes the agent. Whoever finds an expired lease takes the step over; whoever finds a live one waits. A step is finished
+only by the holder of its lease, so two gateways, a command and a check may all try, and one of them acts.
+
+::
+
+    (nothing) --T1 reserve--> CREATING --T2 activate--> PENDING <--T9 not yet, T12 try again-- CONSUMING
+                                 |  |                      |                                    ^  |  |
+             T2a, T3 refused     |  +--T4 lease expired----|------------------------------------+  |  |
+                 v               |                         +--T5 claim-----------------------------+  |
+              ORPHANED <---------+                                          T6 lease expired: again   |
+                 ^                                                                                    |
+                 +--T11 gone, wrong responder---------------------------------------------------------+
+              EXPIRED  <--T10 timeout-----------------------------------------------------------------+
+              RESOLVED <--T8 decided, by the right human----------------------------------------------+
+                 |
+                 +-- owed a wake: wake pending --T17 claim--> delivering --T19--> delivered, or pending again
+                                                                 T18 lease expired: claimed again
+
+What each event does in each status; a dash is a no-op that returns the entry as it is:
+
+==================  ==========  ==========  ==========  ============================  =======  ========
+event               creating    pending     consuming   resolved                      expired  orphaned
+==================  ==========  ==========  ==========  ============================  =======  ========
+Reserve             error       error       error       error                         error    error
+Activate            T2, T2a     T2b or err  error       error                         error    error
+RejectCreation      T3          -           -           -                             -        -
+ClaimConsume        T4, T4a     T5          T6, T6a     - (T7)                        - (T7)   - (T7)
+FinishConsume       - (T12a)    - (T12a)    T8-T12      - (T12a)                      -        -
+SeeReceipt          T14         T14         - (T16)     T15 while a wake is owed      - (T16)  - (T16)
+ClaimWake           -           -           -           T17, T18                      -        -
+FinishWake          -           -           -           T19                           -        -
+==================  ==========  ==========  ==========  ============================  =======  ========
+
+Invariants, and what breaks when one falls:
+
+* Only Canon's word makes a decision, and only from the human whom the entry expects (R10.11): else somebody else
+  approves the money.
+* A terminal status is never left: else one approval has two results.
+* A live lease is never taken over, whoever holds it (R10.8): else two processes consume.
+* A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice.
+
+Everything here is pure; :mod:`canon_hermes_plugin.approvals.store` applies a transition under the lock.
+
+Source: canon-adapter R10.10, R10.11; Canon wire 9.7, 9.8; defects D2, D27, D46, D47; decisions A1-A5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from canon_hermes_plugin.approvals.entry import (
+    CREATE_LEASE_MS,
+    LEASE_MS,
+    TEXT_LIMIT,
+    Claim,
+    ClaimKind,
+    Decision,
+    Entry,
+    Owner,
+    Status,
+    WakeStatus,
+)
+
+__all__ = [
+    "Activate",
+    "AlreadyReserved",
+    "Answer",
+    "ClaimConsume",
+    "ClaimLost",
+    "ClaimWake",
+    "Decided",
+    "Event",
+    "FinishConsume",
+    "FinishWake",
+    "Gone",
+    "RejectCreation",
+    "Reserve",
+    "SeeReceipt",
+    "StillPending",
+    "TimedOut",
+    "Transition",
+    "TransitionError",
+    "Unclear",
+    "decide",
+]
+
+
+class TransitionError(RuntimeError):
+    """The event is not possible here, and its sender must not go on as if it were."""
+
+
+class AlreadyReserved(TransitionError):
+    """An approval with that id exists; ids are single use for ever."""
+
+
+class ClaimLost(TransitionError):
+    """Somebody took the creation over, or the entry is gone: what Canon answered belongs to them."""
+
+
+# What Canon says when it is asked for the answer.
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Allow or deny, and by whom; None: Canon did not say, which is as bad as the wrong one."""
+
+    decision: Decision
+    responded_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StillPending:
+    """Nobody has answered; ``expires_at_ms`` as Canon counts, when it says so."""
+
+    expires_at_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """It expired before an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """404 or 409: Canon does not know it, or no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Any other failure, an answer that means nothing, or a cancelled call: to be asked again."""
+
+
+Answer = Decided | StillPending | TimedOut | Gone | Unclear
+
+
+# Events. ``claim_id`` is new with each attempt; ``process`` names the process for people.
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """Before anything is sent.
+
+    Attributes:
+        expires_at_ms: what will be asked for.
+        expected_responder: the trusted human of the turn; None: Canon's choice.
+        session_key: the session that asked, and is to be woken.
+    """
+
+    approval_id: str
+    conversation_id: str
+    claim_id: str
+    expires_at_ms: float
+    owner: Owner
+    summary: str = ""
+    expected_responder: str | None = None
+    session_key: str | None = None
+    process: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Activate:
+    """Canon has it: with the expiry and the responder that are in force there."""
+
+    claim_id: str
+    expires_at_ms: float
+    responder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectCreation:
+    """Canon will never have it; ``why`` is kept for people."""
+
+    claim_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimConsume:
+    """Somebody wants to ask Canon for the answer."""
+
+    claim_id: str
+    process: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishConsume:
+    """What came of it; ``wakes``: nobody waits for the result, so the agent has to be woken."""
+
+    claim_id: str
+    answer: Answer
+    wakes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeeReceipt:
+    """Canon's message that the human has answered arrived on the stream; its own decision is never trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimWake:
+    """Somebody wants to put the decision into the inbox."""
+
+    claim_id: str
+    process: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishWake:
+    """The wake is durable elsewhere, or the attempt failed."""
+
+    claim_id: str
+    is_delivered: bool
+
+
+Event = Reserve | Activate | RejectCreation | ClaimConsume | FinishConsume | SeeReceipt | ClaimWake | FinishWake
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What an event did.
+
+    Attributes:
+        number: ``T1`` to ``T19`` as in R10.10; the audit trail keeps it.
+        entry: the entry afterwards; None only for an event about an entry that does not exist.
+        is_change: False for a no-op: nothing is written, and a claim that was asked for was not given.
+    """
+
+    number: str
+    entry: Entry | None
+    is_change: bool
+
+
+def decide(entry: Entry | None, event: Event, *, now_ms: float) -> Transition:
+    """The transition that ``event`` makes.
+
+    Raises:
+        AlreadyReserved: ``Reserve`` for an id that is in use.
+        ClaimLost: ``Activate`` by somebody who no longer holds the creation.
+    """
+    if isinstance(event, Reserve):
+        return _reserve(entry, event, now_ms)
+    if entry is None:
+        if isinstance(event, Activate):
+            raise ClaimLost("the approval is no longer in the registry")
+        return Transition("-", None, is_change=False)
+    return _for_entry(entry, event, now_ms)
+
+
+def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
+    match event:
+        case Activate():
+            return _activate(entry, event, now_ms)
+        case RejectCreation():
+            return _reject(entry, event, now_ms)
+        case ClaimConsume():
+            return _claim_consume(entry, event, now_ms)
+        case FinishConsume():
+            return _finish_consume(entry, event, now_ms)
+        case SeeReceipt():
+            return _see_receipt(entry, now_ms)
+        case ClaimWake():
+            return _claim_wake(entry, event, now_ms)
+        case FinishWake():
+            return _finish_wake(entry, event, now_ms)
+    assert_never(event)
+
+
+def _same(number: str, entry: Entry) -> Transition:
+    return Transition(number, entry, is_change=False)
+
+
+def _changed(number: str, entry: Entry) -> Transition:
+    return Transition(number, entry, is_change=True)
+
+
+def _reserve(entry: Entry | None, event: Reserve, now_ms: float) -> Transition:
+    if entry is not None:
+        raise AlreadyReserved(f"approval {event.approval_id} exists already")
+    fields: dict[str, Any] = {
+        "approvalId": event.approval_id,
+        "conversationId": event.conversation_id,
+        "status": Status.CREATING.value,
+        "requestedAt": now_ms,
+        "expiresAt": event.expires_at_ms,
+        "environmentId": event.owner.environment_id,
+        "agentId": event.owner.agent_id,
+    }
+    optional = {
+        "summary": event.summary[:TEXT_LIMIT],
+        "responseUserId": event.expected_responder,
+        "requestingSessionKey": event.session_key,
+    }
+    fields.update({name: value for name, value in optional.items() if value})
+    claim = Claim(event.claim_id, now_ms + CREATE_LEASE_MS, event.process)
+    return _changed("T1", Entry(fields).with_claim(ClaimKind.CREATE, claim))
+
+
+def _activate(entry: Entry, event: Activate, now_ms: float) -> Transition:
+    if entry.status is Status.PENDING and entry.fields.get("createdFromClaimId") == event.claim_id:
+        return _same("T2b", entry)
+    if entry.status is not Status.CREATING or not entry.holds(ClaimKind.CREATE, event.claim_id):
+        raise ClaimLost(f"the creation of {entry.approval_id} was taken over: it is {entry.status} now")
+    created = entry.without_claim(ClaimKind.CREATE).with_(createdAt=now_ms, createdFromClaimId=event.claim_id)
+    responder, expected = (event.responder or "").strip(), entry.response_user_id
+    if not responder:
+        why = "Canon named no responder: the answer could not be tied to a human"
+    elif expected is not None and responder != expected:
+        why = f"Canon named the responder {responder}, and {expected} was asked for"
+    else:
+        active = created.with_(
+            status=Status.PENDING.value,
+            expiresAt=event.expires_at_ms,
+            responseUserId=responder,
+            reconcilePending=False,
+        )
+        return _changed("T2", active)
+    orphan = _ended(created, Status.ORPHANED, now_ms).with_(
+        expiresAt=event.expires_at_ms, identityMismatch=True, creationError=why[:TEXT_LIMIT]
+    )
+    return _changed("T2a", orphan)
+
+
+def _reject(entry: Entry, event: RejectCreation, now_ms: float) -> Transition:
+    if entry.status is not Status.CREATING or not entry.holds(ClaimKind.CREATE, event.claim_id):
+        return _same("T3", entry)
+    closed = _ended(entry.without_claim(ClaimKind.CREATE), Status.ORPHANED, now_ms)
+    return _changed("T3", closed.with_(creationError=event.why[:TEXT_LIMIT]))
+
+
+def _claim_consume(entry: Entry, event: ClaimConsume, now_ms: float) -> Transition:
+    claim = Claim(event.claim_id, now_ms + LEASE_MS, event.process)
+    match entry.status:
+        case Status.CREATING:
+            if _is_leased(entry, ClaimKind.CREATE, now_ms):
+                return _same("T4a", entry)
+            recovered = entry.without_claim(ClaimKind.CREATE).with_(creationRecoveredAt=now_ms)
+            return _changed("T4", _consuming(recovered, claim))
+        case Status.PENDING:
+            return _changed("T5", _consuming(entry, claim))
+        case Status.CONSUMING:
+            if _is_leased(entry, ClaimKind.CONSUME, now_ms):
+                return _same("T6a", entry)
+            return _changed("T6", _consuming(entry, claim))
+        case _:
+            return _same("T7", entry)
+
+
+def _finish_consume(entry: Entry, event: FinishConsume, now_ms: float) -> Transition:
+    if entry.status is not Status.CONSUMING or not entry.holds(ClaimKind.CONSUME, event.claim_id):
+        return _same("T12a", entry)
+    free = entry.without_claim(ClaimKind.CONSUME)
+    match event.answer:
+        case Decided(decision, responded_by):
+            return _resolve(free, decision, responded_by, wakes=event.wakes, now_ms=now_ms)
+        case StillPending(expires_at_ms):
+            until = free if expires_at_ms is None else free.with_(expiresAt=expires_at_ms)
+            return _changed("T9", until.with_(status=Status.PENDING.value, reconcilePending=False))
+        case TimedOut():
+            return _changed("T10", _ended(free, Status.EXPIRED, now_ms))
+        case Gone():
+            return _changed("T11", _ended(free, Status.ORPHANED, now_ms))
+        case Unclear():
+            return _changed("T12", free.with_(status=Status.PENDING.value, reconcilePending=True))
+    assert_never(event.answer)
+
+
+def _resolve(entry: Entry, decision: Decision, responded_by: str | None, *, wakes: bool, now_ms: float) -> Transition:
+    """R10.11: a decision counts only from a named human, and from the expected one when one is expected."""
+    who, expected = (responded_by or "").strip(), entry.response_user_id
+    if not who or (expected is not None and who != expected):
+        orphan = _ended(entry, Status.ORPHANED, now_ms).with_(identityMismatch=True)
+        return _changed("T11", orphan.with_(respondedBy=who) if who else orphan)
+    owed: dict[str, Any] = {"wakeStatus": WakeStatus.PENDING.value} if wakes else {"receiptPending": False}
+    resolved = entry.with_(
+        status=Status.RESOLVED.value,
+        decision=decision.value,
+        respondedBy=who,
+        resolvedAt=now_ms,
+        reconcilePending=False,
+        **owed,
+    )
+    return _changed("T8", resolved)
+
+
+def _see_receipt(entry: Entry, now_ms: float) -> Transition:
+    seen = entry.with_(receiptPending=True, receiptSeenAt=now_ms)
+    if entry.status in (Status.CREATING, Status.PENDING):
+        return _changed("T14", seen)
+    if entry.wake_status in (WakeStatus.PENDING, WakeStatus.DELIVERING):
+        return _changed("T15", seen)
+    return _same("T16", entry)
+
+
+def _claim_wake(entry: Entry, event: ClaimWake, now_ms: float) -> Transition:
+    claim = Claim(event.claim_id, now_ms + LEASE_MS, event.process)
+    if entry.wake_status is WakeStatus.PENDING:
+        return _changed("T17", _delivering(entry, claim))
+    if entry.wake_status is WakeStatus.DELIVERING and not _is_leased(entry, ClaimKind.WAKE, now_ms):
+        return _changed("T18", _delivering(entry, claim))
+    return _same("T18", entry)
+
+
+def _finish_wake(entry: Entry, event: FinishWake, now_ms: float) -> Transition:
+    if entry.wake_status is not WakeStatus.DELIVERING or not entry.holds(ClaimKind.WAKE, event.claim_id):
+        return _same("T19", entry)
+    free = entry.without_claim(ClaimKind.WAKE)
+    if event.is_delivered:
+        done = free.with_(wakeStatus=WakeStatus.DELIVERED.value, wakeDeliveredAt=now_ms, receiptPending=False)
+        return _changed("T19", done)
+    return _changed("T19", free.with_(wakeStatus=WakeStatus.PENDING.value))
+
+
+def _consuming(entry: Entry, claim: Claim) -> Entry:
+    return entry.with_claim(ClaimKind.CONSUME, claim).with_(status=Status.CONSUMING.value)
+
+
+def _delivering(entry: Entry, claim: Claim) -> Entry:
+    return entry.with_claim(ClaimKind.WAKE, claim).with_(wakeStatus=WakeStatus.DELIVERING.value)
+
+
+def _ended(entry: Entry, status: Status, now_ms: float) -> Entry:
+    return entry.with_(status=status.value, resolvedAt=now_ms, receiptPending=False, reconcilePending=False)
+
+
+def _is_leased(entry: Entry, kind: ClaimKind, now_ms: float) -> bool:
+    claim = entry.claim(kind)
+    return claim is not None and claim.is_live(now_ms)

@@ -1,0 +1,202 @@
+"""The registry on the disk: read under its lock, changed under its lock, replaced whole or not at all.
+
+Every process that touches the file, ours or the published plugin's, holds the same ``flock`` meanwhile. A change reads
+what is there, applies the transitions, and replaces the file; the mode is 0600 from its first byte, file and folder are
+synchronised before the lock goes. Several transitions that come together are one replacement.
+
+Calls block on the disk and on the lock: in a gateway they run on a worker thread (D28).
+
+Source: canon-adapter R10.1-R10.4, R10.7; decisions A2, A3; defects D28, D45.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from canon_hermes_plugin.approvals.book import Book, BookDamaged, Renderer, parse
+from canon_hermes_plugin.approvals.entry import Entry
+from canon_hermes_plugin.approvals.machine import Event, Transition, TransitionError, decide
+from canon_ops.errors import OutsideError
+from canon_ops.files.atomic import replace_file
+from canon_ops.files.disk import Disk, explain
+from canon_ops.files.lock import FileLock
+from canon_ops.runtime.clock import Clock, SystemClock
+
+__all__ = ["ApprovalStore", "EntryDamaged", "Happening", "RegistryDamaged", "Request"]
+
+LOCK_NAME = ".detached-approvals.lock"
+LOCK_S = 10.0
+
+
+class RegistryDamaged(OutsideError):
+    """The registry cannot be understood; it is left as it is, and nothing about approvals can be done."""
+
+    code: ClassVar[str] = "approvals_damaged"
+
+
+class EntryDamaged(TransitionError):
+    """What stands under that id is no entry; it is kept as it is, and nothing can be done with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An event for one approval."""
+
+    approval_id: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """A transition that changed something, as the audit trail tells it."""
+
+    approval_id: str
+    number: str
+    before: Entry | None
+    after: Entry | None
+    at_ms: int
+
+
+class ApprovalStore:
+    """The approvals of one Canon home. Safe to share between threads; processes exclude each other by the lock.
+
+    Args:
+        file: ``detached-approvals.json``; the lock stands beside it.
+        lock_s: how long to wait for another process.
+        record: is told of each change, under the lock, before the file is replaced; it may raise to prevent it.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        clock: Clock | None = None,
+        lock_s: float = LOCK_S,
+        disk: Disk | None = None,
+        record: Callable[[Sequence[Happening]], None] | None = None,
+    ) -> None:
+        self.file = file
+        self._clock = clock or SystemClock()
+        self._lock_s = lock_s
+        self._disk = disk or Disk()
+        self._record = record
+        self._one_at_a_time = threading.RLock()
+        self._renderer = Renderer()
+        self._known: tuple[bytes | None, Book] = (None, Book())
+        self._nothing_is_old_before_ms = 0.0
+
+    def read(self) -> Book:
+        """Everything that stands there now.
+
+        Raises:
+            RegistryDamaged: the file cannot be understood.
+            LockTimeout: another process kept the lock.
+            DiskError: the file or its lock cannot be opened.
+        """
+        if not self.file.parent.is_dir():
+            return Book()
+        with self._one_at_a_time, self._lock():
+            return self._load()
+
+    def apply(self, requests: Iterable[Request]) -> list[Transition | TransitionError]:
+        """Carry events out, in order, in one durable change; the answers stand in the same order.
+
+        An event that is not possible has its error as its answer and hinders no other. When nothing changes, nothing
+        is written.
+
+        Raises:
+            RegistryDamaged, LockTimeout, DiskError: nothing was changed.
+        """
+        with self._one_at_a_time, self._lock():
+            before = book = self._load()
+            now_ms = self._clock.now_ms()
+            answers: list[Transition | TransitionError] = []
+            happenings: list[Happening] = []
+            for request in requests:
+                old = book.get(request.approval_id)
+                try:
+                    if old is None and request.approval_id in book.damaged:
+                        raise EntryDamaged(f"the entry {request.approval_id} {book.reasons[request.approval_id]}")
+                    step = decide(old, request.event, now_ms=now_ms)
+                except TransitionError as error:
+                    answers.append(error)
+                    continue
+                answers.append(step)
+                if step.is_change and step.entry is not None:
+                    book = book.with_entry(step.entry)
+                    happenings.append(Happening(request.approval_id, step.number, old, step.entry, now_ms))
+            if book is not before:
+                self._save(book, happenings, now_ms)
+            return answers
+
+    def apply_one(self, approval_id: str, event: Event) -> Transition:
+        """Carry one event out.
+
+        Raises:
+            TransitionError: the event is not possible.
+            RegistryDamaged, LockTimeout, DiskError: nothing was changed.
+        """
+        (answer,) = self.apply([Request(approval_id, event)])
+        if isinstance(answer, TransitionError):
+            raise answer
+        return answer
+
+    def prune(self) -> tuple[Entry, ...]:
+        """Drop terminal entries past their retention; return them."""
+        with self._one_at_a_time, self._lock():
+            book, old = self._load().without_old(self._clock.now_ms())
+            if old:
+                self._save(book, [], self._clock.now_ms())
+            return old
+
+    def _lock(self) -> FileLock:
+        return FileLock(self.file.with_name(LOCK_NAME), self._lock_s, clock=self._clock)
+
+    def _load(self) -> Book:
+        """The book in the file; the one in memory when the bytes are those that it was made of."""
+        try:
+            data: bytes | None = self.file.read_bytes()
+        except FileNotFoundError:
+            data = None
+        except OSError as error:
+            raise explain(error, self.file, verb="read") from error
+        known_data, known_book = self._known
+        if data == known_data:
+            return known_book
+        try:
+            book = parse(data)
+        except BookDamaged as error:
+            raise RegistryDamaged(
+                f"the registry of approvals {self.file} cannot be read: {error}; it was left as it is",
+                fix="canon-ops approvals verify",
+                file=str(self.file),
+            ) from error
+        self._known = data, book
+        self._nothing_is_old_before_ms = 0.0  # somebody else wrote
+        return book
+
+    def _save(self, book: Book, happenings: Sequence[Happening], now_ms: int) -> None:
+        if now_ms >= self._nothing_is_old_before_ms:
+            book, _ = book.without_old(now_ms)
+            self._nothing_is_old_before_ms = book.next_old_ms(now_ms)
+        data = self._renderer.data(book)
+        if self._record is not None and happenings:
+            self._record(happenings)
+        self._make_private()
+        replace_file(self.file, data, mode=0o600, disk=self._disk)
+        self._known = data, book
+
+    def _make_private(self) -> None:
+        """A file that an older program left readable for others: what replaces it inherits its mode (D45)."""
+        try:
+            mode = self.file.stat().st_mode
+            if mode & 0o077:
+                self.file.chmod(0o600)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise explain(error, self.file) from error
