@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel crash-durable bench clean
+.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel crash-files crash-durable bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outsi
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	scripts/test_wheel.sh $(PYTHON)
+
+crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
 
 crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)

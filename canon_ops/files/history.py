@@ -118,8 +118,24 @@ class History:
             gone += [path.name for path in self.folder.iterdir() if not (path / "entry.json").exists()]
         for identity in gone:
             with contextlib.suppress(OSError):
-                # The record goes last: an entry without one is a removal that was interrupted.
-                for path in sorted((self.folder / identity).iterdir(), key=lambda path: path.name == "entry.json"):
-                    self._disk.unlink(path)
-                self._disk.remove_folder(self.folder / identity)
+                self._remove(self.folder / identity)
         return tuple(gone)
+
+    def forget(self, record: Record) -> None:
+        """Remove one entry for good, and with it the way to undo it; the caller holds the lock.
+
+        Raises:
+            DiskError: some of it is still there.
+        """
+        entry = self.folder / record.id
+        try:
+            self._remove(entry)
+            self._disk.sync_folder(self.folder)
+        except OSError as error:
+            raise explain(error, entry, verb="removed") from error
+
+    def _remove(self, entry: Path) -> None:
+        """The record goes last: an entry without one is a removal that was interrupted, and is swept later."""
+        for path in sorted(entry.iterdir(), key=lambda path: path.name == "entry.json"):
+            self._disk.unlink(path)
+        self._disk.remove_folder(entry)

@@ -23,7 +23,7 @@ def forget_key(writing: Writing, folder: Path, key: Secret) -> tuple[str, ...]:
         The ids that went.
 
     Raises:
-        LockTimeout, DiskError: the history is as it was.
+        LockTimeout, DiskError: some of it is still there.
     """
     plain = key.reveal()
     needles = {plain.encode(), json.dumps(plain)[1:-1].encode()}
@@ -34,12 +34,8 @@ def forget_key(writing: Writing, folder: Path, key: Secret) -> tuple[str, ...]:
             entry = history.folder / record.id
             if not any(needle in text for text in _texts(entry) for needle in needles):
                 continue
+            history.forget(record)
             gone.append(record.id)
-            # The record goes last: an entry without one is a removal that was interrupted, and is swept later.
-            for file in sorted(entry.iterdir(), key=lambda file: file.name == "entry.json"):
-                file.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                entry.rmdir()
     return tuple(gone)
 
 

@@ -164,7 +164,8 @@ def _out_of_history(writing: Writing, folder: Path, removed: KeyRemoved, keys: S
         for key in keys:
             gone += forget_key(writing, folder, key)
     except (CanonOpsError, OSError) as exc:
-        return replace(removed, left_behind=f"The history below {folder} still has the key: {exc}")
+        left_behind = f"The history below {folder} still has the key: {exc}"
+        return replace(removed, forgotten=tuple(gone), left_behind=left_behind)
     written = removed.written
     if written.history_id in gone:
         written = replace(written, history_id=None)

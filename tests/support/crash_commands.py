@@ -1,0 +1,168 @@
+"""Kill or fail whole commands at each step by which they change a disk, and look at what is left.
+
+The schedules are those of :mod:`tests.support.crash`; what runs under them is the program itself, with a user's files
+below a home of its own. Run as ``python -m tests.support.crash_commands COMMAND FOLDER [slice|none]`` it plays every
+schedule of one command (every seventh, none) and prints one JSON object a line. The process has no threads, so that it
+may fork.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from canon_ops.cli.main import start
+from canon_ops.cli.streams import Streams
+from canon_ops.errors import CanonOpsError
+from canon_ops.files import atomic, history, lock, transaction
+from canon_ops.files.disk import Disk
+from canon_ops.files.transaction import Transaction
+from tests.support.canon_files import profile_entry
+from tests.support.crash import CountingDisk, contents, play, say, schedules
+
+__all__ = ["COMMANDS", "environ_of", "make_user", "stale", "words_of"]
+
+# Name of the case -> the words of the command. One file each; two for `profile bind`.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "env set": ("env", "set", "CANON_AGENT", "desk"),
+    "env lint": ("env", "lint", "--fix"),
+    "env in a new home": ("env", "set", "CANON_AGENT", "desk", "--hermes-home", "{home}/.hermes/profiles/new"),
+    "config set": ("config", "set", "streaming.enabled", "false"),
+    "preferences set": ("preferences", "set", "keyring.use", "false"),
+    "profile bind": ("profile", "bind", "desk", "--yes"),
+    "profile import": ("profile", "import", "{home}/offered.json", "--replace"),
+    "creds remove": ("creds", "remove", "--canon-profile", "desk", "--yes"),
+}
+SLICES = {"": 1, "slice": 7, "none": None}
+
+CONFIG = """\
+# mine
+streaming:
+  enabled: true   # why not
+platforms:
+  canon:
+    token: older-0123456789-key
+    enabled: true
+"""
+ENV = "# kept\nTZ=UTC\nTZ=CET\nCANON_API_KEY=older-0123456789-key\nCANON_ENVIRONMENT_ID=canon-dev-v1\n"
+
+
+def make_user(folder: Path) -> Path:
+    """A home folder with everything that the commands change."""
+    home = folder / "user"
+    files = {
+        ".hermes/config.yaml": CONFIG,
+        ".hermes/.env": ENV,
+        ".hermes/profiles/new/SOUL.md": "",
+        ".canon/agents.json": json.dumps({"ops": profile_entry(), "desk": profile_entry(agentId="agent_desk")}),
+        ".config/canon-ops/settings.toml": "# mine\n[keyring]\nuse = true\n",
+        "offered.json": json.dumps({"desk": profile_entry(agentId="agent_new"), "more": profile_entry(agentId="m")}),
+    }
+    for name, text in files.items():
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.write_text(text)
+        file.chmod(0o600)
+    return home
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    """The environment in which a command works on that home."""
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "CANON_OPS_KEYRING": "off"}
+
+
+def words_of(case: str, home: Path) -> list[str]:
+    """The command line of a case."""
+    return [word.format(home=home) for word in COMMANDS[case]]
+
+
+def stale(home: Path) -> list[str]:
+    """What no run may leave behind."""
+    return [str(path.relative_to(home)) for path in home.rglob("*") if path.suffix == ".tmp" or path.name == "pending"]
+
+
+def carry_out(case: str, home: Path) -> None:
+    """Run the command in this process.
+
+    Raises:
+        CanonOpsError: with the code of the first error that it answered with.
+    """
+    environ = environ_of(home)
+    os.environ.clear()
+    os.environ.update(environ)
+    out, err = io.StringIO(), io.StringIO()
+    code = start("canon-ops", "", [*words_of(case, home), "--json"], environ, Streams(None, out, err, environ))
+    document = json.loads(out.getvalue())
+    if code and not document["data"]:  # findings that are left (env lint) are no failure
+        error = CanonOpsError(document["errors"][0]["message"])
+        error.code = document["errors"][0]["code"]  # type: ignore[misc]
+        raise error
+
+
+def scenario(case: str) -> Callable[[Path, Disk], None]:
+    """The command as something that :func:`tests.support.crash.play` can run."""
+
+    def run(home: Path, disk: Disk) -> None:
+        for room in (atomic, history, lock, transaction):  # this process is a child that nobody else uses
+            room.Disk = lambda: disk  # type: ignore[attr-defined]
+        carry_out(case, home)
+
+    return run
+
+
+def recover(home: Path) -> str | None:
+    """What the next commands do first, in every folder where changes are journaled; the last outcome."""
+    outcome = None
+    for place in sorted(home.rglob(".canon-ops")):
+        with Transaction(place.parent) as entered:
+            outcome = entered.repaired.outcome if entered.repaired else outcome
+    return outcome
+
+
+def report(label: str, how: str, home: Path, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+    repaired = recover(home)
+    now = contents(home)
+    return {
+        "schedule": label,
+        "how": how,
+        "repaired": repaired,
+        "outcome": "old" if now == before else "new" if now == after else "mixed",
+        "now": now if now not in (before, after) else None,
+        "stale": stale(home),
+    }
+
+
+def played(case: str, folder: Path, *, every: int | None = 1) -> Iterator[dict[str, Any]]:
+    """First the steps and both states, then one row a schedule."""
+    carry_out(case, make_user(folder / "once"))  # what a command imports, its children need not import again
+    before = contents(make_user(folder / "try"))
+    counted = folder / "points"
+    home = folder / "try" / "user"
+
+    class Writing(CountingDisk):
+        """Keep the list where the parent can read it: the command runs in a child."""
+
+        def at_point(self, name: str, call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+            counted.write_text("\n".join(self.points))
+            return super().at_point(name, call, arguments)
+
+    how = play(scenario(case), home, Writing())
+    after = contents(home)
+    points = counted.read_text().splitlines()
+    yield {"points": points, "before": before, "after": after, "how": how}
+    for number, (label, make_disk) in enumerate(schedules(points)):
+        if every is not None and number % every == 0:
+            shutil.rmtree(folder / "try")
+            how = play(scenario(case), make_user(folder / "try"), make_disk())
+            yield report(label, how, home, before, after)
+
+
+if __name__ == "__main__":
+    for row in played(sys.argv[1], Path(sys.argv[2]), every=SLICES[sys.argv[3] if sys.argv[3:] else ""]):
+        say(row)
