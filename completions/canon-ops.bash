@@ -161,7 +161,7 @@ _canon_ops_options() {
         'history list') reply='-n --last -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'history show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'undo') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'doctor') reply='--only --skip --area --list --strict --offline --python --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'doctor') reply='--only --skip --area --list --severity-min --strict --offline --fix --all-profiles --python --dry-run --diff --if-unchanged --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'version') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'demo') reply='--python --message --answer --prompt --keep -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'sandbox') reply='-h --help' ;;
@@ -196,8 +196,9 @@ _canon_ops_takes() {
         'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
         *' --environment') takes='words canon-prod-v1 canon-dev-v1' ;;
         *' --store') takes='words file keyring' ;;
-        *' --area') takes='words host plugin config env platform gateway creds net' ;;
-        *' --only' | *' --skip') takes='words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex env.open_access creds.present creds.binding creds.accepted net.api net.stream net.environment gateway.running gateway.stale' ;;
+        *' --area') takes='words host plugin config env platform gateway settings creds registration net fs' ;;
+        *' --only' | *' --skip') takes='words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network' ;;
+        *' --severity-min') takes='words info warning error' ;;
         *' --to') takes='words keyring file' ;;
         *' --way') takes='words register use-profile key' ;;
     esac

@@ -79,7 +79,7 @@ function __canon_ops_members
                 'preferences' 'Read and edit this tool\'s own settings.' \
                 'history' 'Look at what this tool changed.' \
                 'undo' 'Take a change of this tool back: every file gets the bytes from before it.' \
-                'doctor' 'Check an installation, and name the command that repairs what is wrong.' \
+                'doctor' 'Check an installation, and name the command that repairs what is wrong, or repair it.' \
                 'version' 'Show the versions of canon-ops, of Hermes and of Python.' \
                 'demo' 'Watch the whole product work, in a temporary home and without any network.' \
                 'sandbox' 'Serve Canon or a model on loopback, for trials and tests.' \
@@ -1103,9 +1103,15 @@ function __canon_ops_options
                 '--skip' 'Leave this check out.' \
                 '--area' 'Ask the checks of this area.' \
                 '--list' 'List the checks; ask none.' \
+                '--severity-min' 'Tell only findings at least as grave as this; --fix repairs from here on.  [--fix: warning]' \
                 '--strict' 'Warnings count like errors.' \
                 '--offline' 'Leave out what needs the network.' \
+                '--fix' 'Repair what can be repaired, after showing it and asking.' \
+                '--all-profiles' 'Examine every Hermes profile.' \
                 '--python' 'The host\'s interpreter, instead of the one that is found.' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
                 '--timeout' 'How long to wait for the network.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
@@ -1394,9 +1400,11 @@ function __canon_ops_takes
         case '* --store'
             echo 'words file keyring'
         case '* --area'
-            echo 'words host plugin config env platform gateway creds net'
+            echo 'words host plugin config env platform gateway settings creds registration net fs'
         case '* --only' '* --skip'
-            echo 'words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex env.open_access creds.present creds.binding creds.accepted net.api net.stream net.environment gateway.running gateway.stale'
+            echo 'words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network'
+        case '* --severity-min'
+            echo 'words info warning error'
         case '* --to'
             echo 'words keyring file'
         case '* --way'

@@ -249,7 +249,7 @@ ROOT = Entry(
         ),
         Entry(
             "doctor",
-            "Check an installation, and name the command that repairs what is wrong.",
+            "Check an installation, and name the command that repairs what is wrong, or repair it.",
             "doctor:command",
             section="Look",
         ),

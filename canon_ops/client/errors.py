@@ -7,6 +7,7 @@
     │   ├── ServiceTrouble      408, 425, 429, 5xx: passes by itself         retryable
     │   └── Redirected          3xx: never followed, the key would travel    exit 3
     ├── TransportFailure        no whole answer came                         retryable
+    ├── NothingCanBeSent        this process cannot even begin a request
     └── MalformedAnswer         an answer came that nobody can read; what the server did is unknown
 
 Source: Canon wire 2.2-2.5; canon-adapter Appendices A, B.
@@ -24,6 +25,7 @@ __all__ = [
     "ApiError",
     "Forbidden",
     "MalformedAnswer",
+    "NothingCanBeSent",
     "Redirected",
     "RequestFailed",
     "ServiceTrouble",
@@ -128,6 +130,19 @@ class TransportFailure(RequestFailed, UnreachableError):
             f"No answer to {request}: {kind.value}{more}.", outcome=Outcome(transport=kind), fix=LOOK_AT_THE_NETWORK
         )
         self.kind = kind
+
+
+class NothingCanBeSent(RequestFailed):
+    """The process environment keeps the HTTP library from starting; it stays so until somebody changes that."""
+
+    code = "http_unusable"
+
+    def __init__(self, request: str, why: str, check: str) -> None:
+        super().__init__(
+            f"No request can be made, not even {request}: {why}.",
+            outcome=Outcome(transport=TransportKind.OTHER),
+            fix=f"canon-ops doctor --only {check}",
+        )
 
 
 class MalformedAnswer(RequestFailed):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from canon_ops.client.errors import MalformedAnswer, TransportFailure
+from canon_ops.client.errors import MalformedAnswer, NothingCanBeSent, TransportFailure
 from canon_ops.errors import CredentialError
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.retry import TransportKind
@@ -149,7 +149,7 @@ class HttpClient:
         timeout_s: float | None = None,
     ) -> httpx.Response:
         """Make one request and hand its answer over unread; the caller closes it."""
-        client = await self._open_client()
+        client = await self._open_client(name)
         import httpx
 
         limit_s = self._timeout_s if timeout_s is None else timeout_s
@@ -171,19 +171,26 @@ class HttpClient:
         if client is not None:
             await client.aclose()
 
-    async def _open_client(self) -> httpx.AsyncClient:
+    async def _open_client(self, name: str) -> httpx.AsyncClient:
         async with self._opening:
             if self._closed:
                 raise RuntimeError("this client is closed")
             if self._client is None:
-                self._client = await asyncio.to_thread(self._build)
+                self._client = await asyncio.to_thread(self._build, name)
             return self._client
 
-    def _build(self) -> httpx.AsyncClient:
+    def _build(self, name: str) -> httpx.AsyncClient:
         import httpx
 
         direct = dict.fromkeys(_LOOPBACK) if self._transport is None else None
-        return httpx.AsyncClient(transport=self._transport, follow_redirects=False, mounts=direct, verify=_tls())
+        try:
+            trusted = _tls()
+        except OSError as exc:
+            raise NothingCanBeSent(name, "SSL_CERT_FILE or SSL_CERT_DIR names no certificates", "net.tls") from exc
+        try:
+            return httpx.AsyncClient(transport=self._transport, follow_redirects=False, mounts=direct, verify=trusted)
+        except (ValueError, ImportError, httpx.InvalidURL) as exc:  # its words would quote the proxy's password
+            raise NothingCanBeSent(name, "a proxy variable names no proxy that can be used", "net.proxy") from exc
 
 
 @cache

@@ -19,7 +19,7 @@ from canon_ops.errors import CanonOpsError
 if TYPE_CHECKING:
     from canon_ops.doctor.examination import Examination
 
-__all__ = ["Answer", "Check", "Finding", "Fix", "Place", "Status", "from_error"]
+__all__ = ["About", "Answer", "Check", "Finding", "Fix", "Place", "Status", "from_error"]
 
 
 class Status(Enum):
@@ -86,6 +86,23 @@ Answer = Finding | tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What ``canon-ops explain`` tells about a check, in whole sentences.
+
+    Attributes:
+        cause: how the fault usually comes about.
+        matters: what does not work, or will not, while it lasts.
+        by_hand: how to repair it without this program.
+        related: variables, configuration paths and files that it is about.
+    """
+
+    cause: str
+    matters: str
+    by_hand: str
+    related: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One question.
 
@@ -97,6 +114,8 @@ class Check:
             the loop and may not.
         limit_s: how long it may take before it counts as unanswered.
         network: it reaches out beyond this machine, so ``--offline`` leaves it out.
+        live: it does something that people see, so only ``--live`` asks it.
+        about: what ``explain`` tells.
     """
 
     id: str
@@ -105,6 +124,8 @@ class Check:
     run: Callable[[Examination], Answer | Awaitable[Answer]]
     limit_s: float = 30.0
     network: bool = False
+    live: bool = False
+    about: About | None = None
 
     @property
     def area(self) -> str:

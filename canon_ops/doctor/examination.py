@@ -10,9 +10,12 @@ awaited on the loop.
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -21,16 +24,19 @@ from canon_ops.client.errors import RequestFailed
 from canon_ops.client.transport import HttpClient
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.config_file import HermesConfig, read_config
+from canon_ops.hermes.contract import Difference
+from canon_ops.hermes.contract_check import contract_differences
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.gateway import GatewayState, read_state
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import ImportOutcome, try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
-from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
+from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, resolve
 from canon_ops.settings.dotenv import DotenvLine, decode_dotenv, read_lines
 from canon_ops.settings.environments import Connection
+from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.problems import (
     BadEndpoint,
     EnvironmentMissing,
@@ -131,12 +137,36 @@ class Probed:
         status: HTTP status; None when no whole answer came.
         identity: who it says it is; None when it could not be asked, or is merely down.
         trouble: why there is no identity.
+        tls_trouble: why no encrypted connection came about, in the library's words; None when it is not that.
+        ahead_s: how far this machine's clock is ahead of the service's; None when the service did not say.
     """
 
     url: str
     status: int | None
     identity: Identity | IdentityMismatch | None
     trouble: str | None = None
+    tls_trouble: str | None = None
+    ahead_s: float | None = None
+
+
+def _tls_trouble(error: BaseException) -> str | None:
+    """What the TLS library said, where that is why there was no connection."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return cause.verify_message
+        if isinstance(cause, ssl.SSLError):
+            return cause.reason or str(cause)
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _ahead_s(date: str | None, clock: Clock) -> float | None:
+    try:
+        told = parsedate_to_datetime(date or "")
+    except ValueError:
+        return None
+    return clock.now_ms() / 1000 - told.timestamp()
 
 
 @dataclass
@@ -150,6 +180,9 @@ class Examination:
         platform: the platform whose chain is examined.
         offline: leave out what reaches beyond this machine.
         timeout_s: for one request on the network.
+        system: where the operating system's own folders begin.
+        mounts: the text of ``/proc/self/mountinfo``, when it is not this machine's.
+        statvfs: how much room a file system has.
     """
 
     home: HermesHome
@@ -159,14 +192,20 @@ class Examination:
     offline: bool = False
     timeout_s: float = 10.0
     clock: Clock = field(default_factory=SystemClock)
+    system: Path = Path("/")
+    mounts: str | None = None
+    statvfs: Callable[[Path], os.statvfs_result] = os.statvfs
 
     def __post_init__(self) -> None:
         self.host: Fact[HostInstallation] = Fact(
             "host.found", lambda: find_host(self.home.environ(self.environ), python=self.python)
         )
         self.imported: Fact[ImportOutcome] = Fact("plugin.import", self._import)
+        self.contract: Fact[tuple[Difference, ...]] = Fact("host.contract", self._contract)
         self.config: Fact[HermesConfig] = Fact("config.parse", lambda: read_config(self.home.config_file))
         self.dotenv: Fact[tuple[DotenvLine, ...]] = Fact("env.parse", self._dotenv)
+        self.variables: Fact[Surroundings] = Fact("env.parse", self._variables)
+        self.canon: Fact[CanonPaths] = Fact("env.parse", self._canon)
         self.surroundings: Fact[Surroundings] = Fact("creds.present", self._surroundings)
         self.resolution: Fact[Resolution] = Fact(credential_owner, lambda: resolve(self.surroundings()))
         self.gateway: Fact[GatewayState | None] = Fact("gateway.running", lambda: read_state(self.home))
@@ -202,19 +241,34 @@ class Examination:
         except TimeoutError:
             return Probed(url, None, None, f"No answer to {name} within {self.timeout_s:g} s.")
         except RequestFailed as exc:
-            return Probed(url, None, None, exc.what)
+            return Probed(url, None, None, exc.what, tls_trouble=_tls_trouble(exc))
+        ahead_s = _ahead_s(answer.headers.get("date"), self.clock)
         identity = check_identity(connection, answer.headers, answer.content)
         if isinstance(identity, IdentityMismatch) and identity.claims_nothing and answer.status >= 500:
-            return Probed(url, answer.status, None, f"{url} is down: status {answer.status}.")
-        return Probed(url, answer.status, identity)
+            return Probed(url, answer.status, None, f"{url} is down: status {answer.status}.", ahead_s=ahead_s)
+        return Probed(url, answer.status, identity, ahead_s=ahead_s)
 
     def _import(self) -> ImportOutcome:
         package = self.platform.package
         return try_imports(self.host().python, [package], environ=self.home.environ(self.environ))[package]
 
+    def _contract(self) -> tuple[Difference, ...]:
+        environ = self.home.environ(self.environ)
+        return contract_differences(self.host().python, environ=environ, platform=self.platform.name)
+
     def _dotenv(self) -> tuple[DotenvLine, ...]:
         file = self.home.env_file
         return read_lines(decode_dotenv(read_optional(file) or b"", file=str(file)))
+
+    def _variables(self) -> Surroundings:
+        """The environment that a gateway has, without anything from config.yaml."""
+        self.dotenv()
+        file = self.home.env_file
+        return Surroundings(self.environ, dotenv=read_optional(file), dotenv_file=str(file))
+
+    def _canon(self) -> CanonPaths:
+        self.dotenv()
+        return canon_paths_from_disk(self.home.path, self.environ)
 
     def _surroundings(self) -> Surroundings:
         config = self.config()

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from canon_ops.doctor.check import Check
-from canon_ops.doctor.checks import access, config, credentials, gateway, host, network, plugin
+from canon_ops.doctor.checks import (
+    access,
+    config,
+    credentials,
+    disk,
+    gateway,
+    host,
+    network,
+    plugin,
+    registration,
+    settings,
+)
 from canon_ops.errors import UsageError
 
 __all__ = ["CHECKS", "UnknownCheck", "areas", "select"]
@@ -14,10 +25,13 @@ CHECKS: tuple[Check, ...] = (
     *host.CHECKS,
     *plugin.CHECKS,
     *config.CHECKS,
+    *settings.CHECKS,
     *access.CHECKS,
     *credentials.CHECKS,
+    *registration.CHECKS,
     *network.CHECKS,
     *gateway.CHECKS,
+    *disk.CHECKS,
 )
 
 

@@ -1,37 +1,148 @@
-"""What ``doctor --fix`` may do, as data: edits of one value in the home's own files, and the package.
+"""What ``doctor --fix`` may do, as data with one pure method: the edit that it means.
 
-A finding carries its repair; deciding whether to carry it out, showing the diff and writing are other people's work.
+A finding carries its repair. Deciding whether to carry it out, showing the diff and writing are the work of
+:mod:`canon_ops.doctor.mending`. A new kind of edit is a new class here, and nothing else::
+
+    @dataclass(frozen=True, slots=True)
+    class SetConfig(ConfigRepair):
+        path: str
+        value: Json
+
+        def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+            return document.set(parse_path(self.path), self.value)
+
+An edit touches what it names and nothing else. Applied where it was applied already, it changes nothing.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["AddToList", "RemoveFromList", "Repair", "RestorePackage", "SetConfig"]
+from canon_ops.files.yaml_path import parse_path
+
+if TYPE_CHECKING:
+    from canon_ops.files.config_editor import ConfigDocument
+    from canon_ops.files.dotenv_editor import DotenvDocument
+
+__all__ = [
+    "AddToList",
+    "ConfigRepair",
+    "DotenvRepair",
+    "MakePrivate",
+    "RemoveFromList",
+    "Repair",
+    "RestorePackage",
+    "SetConfig",
+    "SetVariable",
+    "UnsetConfig",
+    "UnsetVariable",
+]
+
+Json = str | bool | int | float | Sequence["Json"] | Mapping[str, "Json"] | None
+
+
+class ConfigRepair(ABC):
+    """An edit of the home's config.yaml."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        """The document after the edit.
+
+        Raises:
+            ConfigRefused, ProofFailed, EngineFault: it cannot be made safely.
+        """
+
+
+class DotenvRepair(ABC):
+    """An edit of the home's ``.env``."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
+        """The document after the edit.
+
+        Raises:
+            UnwritableValue, BadName: it cannot be made safely.
+        """
 
 
 @dataclass(frozen=True, slots=True)
-class SetConfig:
+class SetConfig(ConfigRepair):
     """Set one value of config.yaml."""
 
     path: str
-    value: str | bool | int | float | None
+    value: Json
+
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        value = list(self.value) if isinstance(self.value, tuple) else self.value
+        return document.set(parse_path(self.path), value)
 
 
 @dataclass(frozen=True, slots=True)
-class AddToList:
+class UnsetConfig(ConfigRepair):
+    """Remove one entry of config.yaml."""
+
+    path: str
+
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        return document.unset(parse_path(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class AddToList(ConfigRepair):
     """Append an item to a list of config.yaml, once."""
 
     path: str
     item: str
 
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        return document.add(parse_path(self.path), self.item)
+
 
 @dataclass(frozen=True, slots=True)
-class RemoveFromList:
+class RemoveFromList(ConfigRepair):
     """Take an item out of a list of config.yaml."""
 
     path: str
     item: str
+
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        return document.remove(parse_path(self.path), self.item)
+
+
+@dataclass(frozen=True, slots=True)
+class SetVariable(DotenvRepair):
+    """Set one variable of ``.env``."""
+
+    name: str
+    value: str
+
+    def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
+        return document.set(self.name, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetVariable(DotenvRepair):
+    """Remove every assignment of one variable from ``.env``."""
+
+    name: str
+
+    def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
+        return document.remove(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class MakePrivate:
+    """Take a file from group and others; what its owner may do stays."""
+
+    file: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +155,4 @@ class RestorePackage:
     version: str
 
 
-Repair = SetConfig | AddToList | RemoveFromList | RestorePackage
+Repair = ConfigRepair | DotenvRepair | MakePrivate | RestorePackage

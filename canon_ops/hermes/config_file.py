@@ -55,14 +55,28 @@ class HermesConfig:
 
     def platform_switch(self, name: str) -> bool | None:
         """What ``enabled`` of a platform says; None when nobody says anything (the environment may enable it then)."""
+        return _as_bool(self.switch(name))
+
+    def switch(self, name: str) -> object:
+        """The same as it is written."""
         own = _mapping(self.tree.get(name))
-        return _as_bool(own["enabled"] if "enabled" in own else self.platform(name).get("enabled"))
+        return own["enabled"] if "enabled" in own else self.platform(name).get("enabled")
+
+    def switch_path(self, name: str) -> str:
+        """Where that switch stands, or belongs: a platform's own top-level block beats the one below ``platforms``."""
+        return f"{name}.enabled" if "enabled" in _mapping(self.tree.get(name)) else f"platforms.{name}.enabled"
 
     @property
     def multiplexes(self) -> bool:
         """Whether one gateway serves several profiles; a top-level key beats the one below ``gateway``."""
+        top = self.tree.get("multiplex_profiles")
         nested = _mapping(self.tree.get("gateway")).get("multiplex_profiles")
-        return _as_bool(self.tree.get("multiplex_profiles", nested)) is True
+        return _as_bool(nested if top is None else top) is True
+
+    @property
+    def multiplex_path(self) -> str:
+        """Where that switch stands, or belongs."""
+        return "gateway.multiplex_profiles" if self.tree.get("multiplex_profiles") is None else "multiplex_profiles"
 
     def _plugin_list(self, key: str) -> tuple[str, ...] | None:
         names = _mapping(self.tree.get("plugins")).get(key)

@@ -10,7 +10,10 @@ from typing import Final
 
 from canon_ops.hermes.contract import Need, Use
 
-__all__ = ["CANON_NEEDS"]
+__all__ = ["CANON_NEEDS", "HOOKS"]
+
+HOOKS: Final = "hermes_cli.plugins:VALID_HOOKS"
+"""The names of the hooks that a plugin may register."""
 
 _BASE: Final = "gateway.platforms.base:BasePlatformAdapter"
 
@@ -37,7 +40,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     ),
     Need("hermes_cli.plugins:PluginContext.register_hook", Use.CALL, "registers the activity hooks", 2),
     Need(
-        "hermes_cli.plugins:VALID_HOOKS",
+        HOOKS,
         Use.VALUE,
         "tool calls are shown as activity",
         holds=("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"),

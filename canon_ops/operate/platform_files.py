@@ -22,6 +22,7 @@ __all__ = ["Access", "AccessWish", "is_denied", "platform_edits", "with_access",
 _DENY_LIST = ("plugins", "disabled")
 _ALLOW_LIST = ("plugins", "enabled")
 _TRUE = frozenset({"true", "1", "yes"})  # what the host takes for true in an access variable
+_FALSE = frozenset({"false", "0", "no", "off"})  # what people mean by false; any other word is neither
 
 
 class Access(Enum):
@@ -109,14 +110,17 @@ def with_access(document: DotenvDocument, around: Surroundings, names: PlatformN
     if switch is None or people is None:
         return AccessPlan(Access.KEPT)
     everyone, listed = around.find(switch), around.find(people)
-    is_open = everyone is not None and str(everyone.value).lower() in _TRUE
+    word = str(everyone.value).lower() if everyone is not None else ""
+    is_open, is_misread = word in _TRUE, bool(word) and word not in _TRUE | _FALSE
     is_decided = bool(everyone and everyone.value) or bool(listed and listed.value)
     if wish.people:
-        wanted = {people: ",".join(wish.people), **({switch: "false"} if is_open else {})}
+        wanted = {people: ",".join(wish.people), **({switch: "false"} if is_open or is_misread else {})}
         return AccessPlan(Access.LISTED, False, *_with_variables(document, wanted))
     if wish.allow_all is False:
         state = Access.LISTED if listed and listed.value else Access.OPEN
-        return AccessPlan(state, False, *_with_variables(document, {switch: "false"})) if is_open else AccessPlan(state)
+        if not (is_open or is_misread):
+            return AccessPlan(state)
+        return AccessPlan(state, False, *_with_variables(document, {switch: "false"}))
     if wish.allow_all is None and is_decided:
         return AccessPlan(Access.KEPT)
     if wish.allow_all is None and not wish.is_first:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
@@ -85,7 +86,8 @@ async def answer(send: Send, status: int, body: Any, headers: Mapping[str, str] 
         raw, kind = body.encode(), "text/html"
     else:
         raw = compact(body).encode("utf-8", "surrogatepass")
-    named = {"content-type": kind, "content-length": str(len(raw)), **(headers or {})}
+    date = formatdate(usegmt=True)  # as every server of the real thing tells it; clients compare clocks
+    named = {"date": date, "content-type": kind, "content-length": str(len(raw)), **(headers or {})}
     encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in named.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": raw})

@@ -26,6 +26,9 @@ QUIET = """\
 model: {default: stub, provider: custom, base_url: "http://127.0.0.1:9/v1", api_key: stub, context_length: 200000}
 security: {tirith_enabled: false, allow_lazy_installs: false}
 onboarding: {profile_build: "off"}
+streaming: {enabled: true}
+approvals: {mode: manual}
+display: {platforms: {canon: {interim_assistant_messages: false, tool_progress: "off"}}}
 memory: {memory_enabled: false, user_profile_enabled: false}
 kanban: {dispatch_in_gateway: false}
 """
@@ -56,7 +59,8 @@ def test_each_stage_of_an_installation_is_what_the_doctor_says(tmp_path: Path, b
     ends = box.endpoints
     no_credential = {
         "creds.present": "error",
-        **dict.fromkeys(["creds.binding", "creds.accepted", "net.api", "net.stream", "net.environment"], "skipped"),
+        **dict.fromkeys(["creds.binding", "creds.accepted", "net.proxy", "net.api", "net.stream"], "skipped"),
+        **dict.fromkeys(["net.tls", "net.clock", "net.environment"], "skipped"),
     }
     no_gateway = {"gateway.running": "info"}
 

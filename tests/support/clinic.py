@@ -7,15 +7,23 @@ and our distribution, three files, and a loopback Canon. A test spoils one thing
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from canon_ops import __version__
+from canon_ops.doctor.check import Check
 from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.mending import Mended, mend
 from canon_ops.doctor.registry import CHECKS
-from canon_ops.doctor.run import Diagnosis, diagnose
+from canon_ops.doctor.run import Diagnosis, Verdict, diagnose
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.homes import resolve_home
+from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.operate.prompts import Unattended
+from canon_ops.operate.writing import Writing
+from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_files import profile_entry
 from tests.support.fake_host import clean_environ, make_environment, put_contract, put_distribution, put_hermes
@@ -23,12 +31,22 @@ from tests.support.fake_host import clean_environ, make_environment, put_contrac
 __all__ = ["CONFIG", "Clinic", "open_clinic"]
 
 CONFIG = """\
+# written by hand, from the pages of Hermes and Canon
 plugins:
   enabled:
   - canon-hermes
 platforms:
   canon:
     enabled: true
+streaming:
+  enabled: true
+approvals:
+  mode: manual   # people decide
+display:
+  platforms:
+    canon:
+      interim_assistant_messages: false
+      tool_progress: "off"
 """
 
 
@@ -42,6 +60,14 @@ class Clinic:
     environ: dict[str, str] = field(default_factory=dict)
     offline: bool = False
     timeout_s: float = 5.0
+    clock: Clock = field(default_factory=SystemClock)
+    mounts: str = ""
+    statvfs: Callable[[Path], os.statvfs_result] = os.statvfs
+
+    @property
+    def system(self) -> Path:
+        """Where the operating system's own folders begin."""
+        return self.user / "system"
 
     @property
     def home(self) -> Path:
@@ -70,16 +96,29 @@ class Clinic:
             }
         )
 
-    def examine(self) -> Diagnosis:
-        environ = clean_environ(HOME=str(self.user)) | self.environ
+    def examine(self, checks: Sequence[Check] = CHECKS) -> Diagnosis:
+        environ = self._process()
         examination = Examination(
             home=resolve_home(environ),
             environ=environ,
             python=self.python,
             offline=self.offline,
             timeout_s=self.timeout_s,
+            clock=self.clock,
+            system=self.system,
+            mounts=self.mounts,
+            statvfs=self.statvfs,
         )
-        return diagnose(CHECKS, examination)
+        return diagnose(checks, examination)
+
+    def mend(self, verdicts: Sequence[Verdict]) -> Mended:
+        """Carry out their repairs, with consent."""
+        environ = self._process()
+        writing = Writing(resolve_home(environ), environ, "doctor --fix")
+        return mend(writing, verdicts, Unattended(yes=True), platform=PLATFORMS["canon"], python=self.python)
+
+    def _process(self) -> dict[str, str]:
+        return clean_environ(HOME=str(self.user)) | self.environ
 
 
 def open_clinic(user: Path, box: CanonSandbox, *, version: str = "0.19.0") -> Clinic:

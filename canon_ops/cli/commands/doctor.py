@@ -2,76 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
-from canon_ops.cli.output import Block, Item, Line, Mark, Result, Table
+from canon_ops.cli.doctor_report import (
+    CheckList,
+    DoctorReport,
+    DoctorReports,
+    FixesDone,
+    HomeExamined,
+    Severity,
+    check_list,
+    fixes_done,
+    listing,
+    shown,
+    view_of,
+)
+from canon_ops.cli.output import Block, Result
+from canon_ops.cli.session import WriteOptions
 from canon_ops.doctor.check import Check, Status
 from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.mending import Mended, choose, mend
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import Diagnosis, diagnose
+from canon_ops.errors import ExitCode, UsageError
+from canon_ops.hermes.home_list import homes_beside
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.platforms import PLATFORMS
 
-__all__ = ["CheckFound", "CheckList", "CheckListed", "DoctorReport", "FixShown", "command"]
+__all__ = ["command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SUMMARY_ORDER = (Status.ERROR, Status.WARNING, Status.UNKNOWN, Status.INFO, Status.OK, Status.SKIPPED)
+_GRAVEST_FIRST = (ExitCode.FAILED, ExitCode.OUTSIDE, ExitCode.DONE)
 
 
 @dataclass(frozen=True, slots=True)
-class FixShown:
-    """What mends a finding; ``automatic`` when ``--fix`` can carry it out."""
+class _Call:
+    """What one call asks for.
 
-    command: str
-    automatic: bool
+    Attributes:
+        asked_for: the checks were chosen, so one that cannot run is a failure.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class CheckFound:
-    """One finding of one check."""
-
-    id: str
-    area: str
-    title: str
-    status: Literal["ok", "info", "warning", "error", "skipped", "unknown"]
-    message: str
-    file: str | None
-    line: int | None
-    column: int | None
-    path: str | None
-    fix: FixShown | None
-    data: Mapping[str, Any]
+    checks: tuple[Check, ...]
+    asked_for: bool
+    severity_min: Severity | None
+    strict: bool
+    offline: bool
+    fix: bool
+    python: Path | None
+    timeout_s: float
+    write: WriteOptions
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorReport:
-    """``data`` of ``canon-ops.doctor/1``."""
+class _Examined:
+    """One home, examined, and repaired where that was asked for."""
 
-    checks: tuple[CheckFound, ...]
-    summary: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckListed:
-    """A check that could be asked."""
-
-    id: str
-    area: str
-    title: str
-    question: str
-    network: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CheckList:
-    """``data`` of ``canon-ops.doctor/1`` under ``--list``."""
-
-    available: tuple[CheckListed, ...]
+    home: HermesHome
+    diagnosis: Diagnosis
+    mended: Mended | None
 
 
 def _names(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -85,16 +81,29 @@ def _choice(name: str, help: str) -> Callable[[F], F]:
 
 @declare(
     "doctor",
-    data=DoctorReport | CheckList,
+    data=DoctorReport | DoctorReports | CheckList,
+    writes=True,
     timeout_s=10.0,
-    examples=("canon-ops doctor", "canon-ops doctor --area plugin --strict", "canon-ops doctor --offline --json"),
+    examples=(
+        "canon-ops doctor",
+        "canon-ops doctor --fix --dry-run",
+        "canon-ops doctor --area plugin --strict",
+        "canon-ops doctor --offline --severity-min warning --json",
+    ),
 )
 @_choice("--only", "Ask only this check; repeat it, or part names by commas.")
 @_choice("--skip", "Leave this check out.")
 @_choice("--area", "Ask the checks of this area.")
 @click.option("--list", "list_only", is_flag=True, help="List the checks; ask none.")
+@click.option(
+    "--severity-min",
+    type=click.Choice(["info", "warning", "error"]),
+    help="Tell only findings at least as grave as this; --fix repairs from here on.  [--fix: warning]",
+)
 @click.option("--strict", is_flag=True, help="Warnings count like errors.")
 @click.option("--offline", is_flag=True, help="Leave out what needs the network.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired, after showing it and asking.")
+@click.option("--all-profiles", is_flag=True, help="Examine every Hermes profile.")
 @click.option(
     "--python",
     metavar="PATH",
@@ -108,47 +117,72 @@ def command(
     skip: tuple[str, ...],
     area: tuple[str, ...],
     list_only: bool,
+    severity_min: Severity | None,
     strict: bool,
     offline: bool,
+    fix: bool,
+    all_profiles: bool,
     python: Path | None,
     timeout_s: float,
+    write: WriteOptions,
 ) -> Result:
-    """Check an installation, and name the command that repairs what is wrong.
+    """Check an installation, and name the command that repairs what is wrong, or repair it.
 
     The exit code is 0 when nothing is wrong (warnings are allowed unless --strict), 1 with findings, and 3 when a
-    check that was asked for by --only or --area could not be carried out.
+    check that was asked for by --only or --area could not be carried out. With --fix the repairs are shown and asked
+    about, `undo` takes them back, and all checks are asked again afterwards.
     """
+    if not fix and (write.dry_run or write.if_unchanged):
+        raise UsageError("--dry-run and --if-unchanged belong to --fix.", fix="canon-ops doctor --fix --dry-run")
     checks = select(only, skip, area)
     if list_only:
-        return _listing(checks)
-    examination = Examination(context.home, context.environ, python=python, offline=offline, timeout_s=timeout_s)
+        return Result(check_list(checks), listing(checks))
+    call = _Call(checks, bool(only or area), severity_min, strict, offline, fix, python, timeout_s, write)
+    homes = homes_beside(context.home, context.environ) if all_profiles else (context.home,)
+    examined = [_examine(context, call, home) for home in homes]
+    return _result(call, examined, as_profiles=all_profiles)
+
+
+def _examine(context: Context, call: _Call, home: HermesHome) -> _Examined:
+    """Ask the checks about one home; repair, and ask again."""
+    diagnosis = _diagnose(context, call, home)
+    if not call.fix:
+        return _Examined(home, diagnosis, None)
+    asks = context.session.may_ask and not context.options.yes
+    mended = mend(
+        replace(context.writing("doctor --fix", call.write), home=home),
+        choose(diagnosis, Status(call.severity_min or "warning")),
+        context.prompts,
+        platform=PLATFORMS["canon"],
+        python=call.python,
+        show_diff=asks,
+    )
+    if mended.done and not mended.dry_run:
+        diagnosis = _diagnose(context, call, home)
+    return _Examined(home, diagnosis, mended)
+
+
+def _diagnose(context: Context, call: _Call, home: HermesHome) -> Diagnosis:
+    examination = Examination(home, context.environ, python=call.python, offline=call.offline, timeout_s=call.timeout_s)
     with context.progress("Asking the host, its files and Canon"):
-        diagnosis = diagnose(checks, examination)
-    exit_code = diagnosis.exit_code(strict=strict, asked_for=bool(only or area))
-    return Result(diagnosis.as_data(), _report(diagnosis), exit_code)
+        return diagnose(call.checks, examination)
 
 
-def _listing(checks: Sequence[Check]) -> Result:
-    rows = [(check.id, check.title, check.question) for check in checks]
-    listed = tuple(CheckListed(one.id, one.area, one.title, one.question, one.network) for one in checks)
-    return Result(CheckList(listed), (Table(("id", "title", "question"), rows),))
-
-
-def _report(diagnosis: Diagnosis) -> list[Block]:
+def _result(call: _Call, examined: Sequence[_Examined], *, as_profiles: bool) -> Result:
+    codes = {one.diagnosis.exit_code(strict=call.strict, asked_for=call.asked_for) for one in examined}
+    exit_code = next(code for code in _GRAVEST_FIRST if code in codes)
     view: list[Block] = []
-    for verdict in diagnosis.verdicts:
-        found = verdict.finding
-        fix = found.fix.command if found.fix else None
-        view.append(Item(Mark(found.status.value), verdict.check.id, found.message, fix))
-    return [*view, Line(_summary(diagnosis), for_people_only=True)]
+    rows: list[HomeExamined] = []
+    for one in examined:
+        verdicts = shown(one.diagnosis, call.severity_min)
+        fixed = fixes_done(one.mended) if one.mended else None
+        view += view_of(one.home, verdicts, one.diagnosis, fixed, headed=as_profiles)
+        rows.append(_row(one, fixed, [verdict.as_data() for verdict in verdicts]))
+    if as_profiles:
+        return Result(DoctorReports(tuple(rows)), view, exit_code)
+    only = rows[0]
+    return Result(DoctorReport(only.checks, only.summary, only.fixed, None), view, exit_code)
 
 
-def _summary(diagnosis: Diagnosis) -> str:
-    """``2 errors, 1 warning, 14 ok``: what is worst stands first, what did not occur is left out."""
-    parts = []
-    for status in _SUMMARY_ORDER:
-        count = diagnosis.summary[status.value]
-        plural = "s" if count != 1 and status in (Status.ERROR, Status.WARNING) else ""
-        if count:
-            parts.append(f"{count} {status.value}{plural}")
-    return ", ".join(parts) or "No checks."
+def _row(one: _Examined, fixed: FixesDone | None, checks: Sequence[Any]) -> HomeExamined:
+    return HomeExamined(one.home.profile_name, one.home.path, tuple(checks), dict(one.diagnosis.summary), fixed)

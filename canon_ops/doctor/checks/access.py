@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from canon_ops.doctor.check import Check, Finding, Fix, Place, Status
+from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
-from canon_ops.files.reading import read_optional
+from canon_ops.doctor.repair import SetVariable
 from canon_ops.settings.options import user_access
-from canon_ops.settings.provenance import Source
-from canon_ops.settings.surroundings import Surroundings
+from canon_ops.settings.provenance import Origin, Source
 
 __all__ = ["CHECKS"]
 
 
 def _open_access(examination: Examination) -> Finding:
-    names, home = examination.platform, examination.home
-    examination.dotenv()
-    access = user_access(
-        Surroundings(examination.environ, dotenv=read_optional(home.env_file), dotenv_file=str(home.env_file))
-    )
+    names, around = examination.platform, examination.variables()
+    access = user_access(around)
     at = Place(path=names.allow_all_variable)
     if access.misread is not None:
         origin = access.misread.origin
-        by_install = f"install {names.name} --allow-all-users   # or --no-allow-all-users"
         return Finding(
             Status.WARNING,
             f"{origin.describe()} is {str(access.misread.value)!r}, neither yes nor no; it counts as no.",
-            Fix(examination.command(by_install) if origin.source is Source.DOTENV else origin.to_change("true")),
+            _closed(examination, origin),
             Place(origin.file, origin.line, path=origin.name),
         )
     if access.allow_all and access.allowed is not None:
+        switch = around.find(names.allow_all_variable or "")
         return Finding(
             Status.WARNING,
             f"{names.allow_all_variable} is on, so the list {names.allowlist_variable} counts for nothing.",
-            Fix(examination.command(f"install {names.name} --no-allow-all-users")),
+            _closed(examination, switch.origin) if switch else None,
             at=at,
         )
     if access.allow_all:
@@ -43,4 +39,27 @@ def _open_access(examination: Examination) -> Finding:
     return Finding(Status.OK, f"There is no switch and no list: {names.label}'s own rules alone decide.", at=at)
 
 
-CHECKS = (Check("env.open_access", "Access", "Does the home say clearly who may start turns?", _open_access),)
+def _closed(examination: Examination, origin: Origin) -> Fix:
+    """Writing down the no: the switch as it counts already, or the one that lets the list count."""
+    names = examination.platform
+    if origin.source is not Source.DOTENV or names.allow_all_variable is None:
+        return Fix(origin.to_change("false"))
+    command = f"install {names.name} --no-allow-all-users   # or --allow-all-users"
+    return Fix(examination.command(command), SetVariable(names.allow_all_variable, "false"))
+
+
+CHECKS = (
+    Check(
+        "env.open_access",
+        "Access",
+        "Does the home say clearly who may start turns?",
+        _open_access,
+        about=About(
+            "Two settings contradict each other, or the switch holds a word that is neither yes nor no.",
+            "Other people may start turns than the operator believes.",
+            "Set CANON_ALLOW_ALL_USERS to true or false in .env; the list in CANON_ALLOWED_USERS counts only "
+            "under false.",
+            ("CANON_ALLOW_ALL_USERS", "CANON_ALLOWED_USERS"),
+        ),
+    ),
+)

@@ -7,7 +7,7 @@ import asyncio
 from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import ApiError, Forbidden, Unauthorized
 from canon_ops.client.transport import UnusableKey
-from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, credential_owner
 from canon_ops.errors import CanonOpsError
 from canon_ops.settings.credentials import Resolution
@@ -107,7 +107,41 @@ def _refused(examination: Examination, found: Resolution, error: CanonOpsError) 
 
 
 CHECKS = (
-    Check("creds.present", "Credential", "Is there one Canon credential to use?", _present),
-    Check("creds.binding", "Environment", "Is the credential tied to an environment?", _binding),
-    Check("creds.accepted", "Key", "Does Canon take the key, as that agent?", _accepted, network=True),
+    Check(
+        "creds.present",
+        "Credential",
+        "Is there one Canon credential to use?",
+        _present,
+        about=About(
+            "No agent was registered here yet, several profiles are there and none is chosen, or a file is damaged.",
+            "The gateway has nothing to connect with. A key that hides another one is used without anybody seeing it.",
+            "Choose a profile with CANON_AGENT in .env, or set CANON_API_KEY with CANON_ENVIRONMENT_ID.",
+            ("CANON_AGENT", "CANON_API_KEY", "agents.json"),
+        ),
+    ),
+    Check(
+        "creds.binding",
+        "Environment",
+        "Is the credential tied to an environment?",
+        _binding,
+        about=About(
+            "The profile is older than the binding, or a key was set without its environment.",
+            "A key is shown to its own environment only; without knowing which, it is shown to none.",
+            "Set CANON_ENVIRONMENT_ID, and the endpoints where the environment has no packaged ones.",
+            ("CANON_ENVIRONMENT_ID", "CANON_BASE_URL", "CANON_STREAM_URL", "CANON_RTDB_URL"),
+        ),
+    ),
+    Check(
+        "creds.accepted",
+        "Key",
+        "Does Canon take the key, as that agent?",
+        _accepted,
+        network=True,
+        about=About(
+            "The key was revoked or rotated, is another agent's, or was copied incompletely.",
+            "Canon refuses everything that the gateway asks, and the gateway stays disconnected.",
+            "Register again under the same agent; the old conversations stay.",
+            ("CANON_API_KEY", "agents.json"),
+        ),
+    ),
 )

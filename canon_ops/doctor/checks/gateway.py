@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
+from canon_ops.hermes.contract_canon import HOOKS
+from canon_ops.hermes.discovery import HostInstallation
+from canon_ops.hermes.service import find_services
 
 __all__ = ["CHECKS"]
 
@@ -75,7 +79,103 @@ def _stale(examination: Examination) -> Finding:
     )
 
 
+def _service(examination: Examination) -> Finding:
+    """What keeps the gateway running has to start this Hermes on this home."""
+    home = examination.home
+    services = find_services(home, examination.environ, system=examination.system)
+    if not services:
+        return Finding(Status.OK, "No service is defined for this gateway; whoever starts it keeps it running.")
+    data = {"services": [{"kind": one.kind.name.lower(), "name": one.name, "file": str(one.file)} for one in services]}
+    first = services[0]
+    at = Place(str(first.file))
+    if len(services) > 1:
+        files = " and ".join(str(one.file) for one in services)
+        return Finding(
+            Status.WARNING,
+            f"Two services start a gateway on this home, and each stops the other's: {files}.",
+            Fix(home.command("gateway uninstall")),
+            at,
+            data,
+        )
+    again = Fix(home.command("gateway install --force"))
+    if first.hermes_home is not None and first.hermes_home.resolve() != home.path.resolve():
+        told = f"The service {first.name} starts a gateway on {first.hermes_home}, not on {home.path}."
+        return Finding(Status.ERROR, told, again, at, data)
+    if first.python is not None and not first.python.exists():
+        told = f"The service {first.name} starts {first.python}, which is gone."
+        return Finding(Status.ERROR, told, again, at, data)
+    if first.python is not None and not _is_same(first.python, examination.host()):
+        told = f"The service {first.name} starts {first.python}; the Hermes that is looked at runs"
+        return Finding(Status.WARNING, f"{told} {examination.host().python}.", again, at, data)
+    return Finding(Status.OK, f"The service {first.name} starts this Hermes on this home.", at=at, data=data)
+
+
+def _is_same(python: Path, host: HostInstallation) -> bool:
+    return python.parent.parent.resolve() == host.facts.prefix.resolve()
+
+
+def _hooks(examination: Examination) -> Finding:
+    """The hooks through which a platform sees what tools do."""
+    label = examination.platform.label
+    missing = [one for one in examination.contract() if one.path == HOOKS]
+    if not missing:
+        return Finding(Status.OK, f"Hermes tells {label} about tool calls.")
+    return Finding(
+        Status.WARNING,
+        f"This Hermes does not tell plugins about all tool calls ({missing[0].path} {missing[0].what}), so {label} "
+        "shows less activity.",
+        Fix(examination.command("host show")),
+        data={"missing": [one.what for one in missing]},
+    )
+
+
 CHECKS = (
-    Check("gateway.running", "Gateway", "Does a gateway run here, connected to the platform?", _running),
-    Check("gateway.stale", "Freshness", "Has the gateway read .env since it was changed?", _stale),
+    Check(
+        "gateway.running",
+        "Gateway",
+        "Does a gateway run here, connected to the platform?",
+        _running,
+        about=About(
+            "Nobody started it, it was killed or crashed, or it runs without the plugin.",
+            "Without a gateway that is connected, nothing that people say to the agent arrives.",
+            "Start it with `hermes gateway run`, and read logs/gateway.log of the home when it does not connect.",
+            ("gateway_state.json", "logs/gateway.log"),
+        ),
+    ),
+    Check(
+        "gateway.stale",
+        "Freshness",
+        "Has the gateway read .env since it was changed?",
+        _stale,
+        about=About(
+            "A file was changed while the gateway ran; it reads its files at the start.",
+            "The gateway goes on with the older key or setting, however often the file is looked at.",
+            "Restart it: `hermes gateway restart`.",
+            (".env", "gateway_state.json"),
+        ),
+    ),
+    Check(
+        "gateway.service",
+        "Service",
+        "Does its service start this Hermes on this home?",
+        _service,
+        about=About(
+            "The service was installed from another Hermes or another profile, or the Hermes that it starts was moved.",
+            "The gateway that runs after a reboot is not the one that was set up, and shows other settings.",
+            "Write the definition anew from the right profile: `hermes --profile NAME gateway install --force`.",
+            ("HERMES_HOME", "~/.config/systemd/user", "/etc/systemd/system", "~/Library/LaunchAgents"),
+        ),
+    ),
+    Check(
+        "gateway.hooks",
+        "Activity hooks",
+        "Does Hermes tell plugins about tool calls?",
+        _hooks,
+        limit_s=60.0,
+        about=About(
+            "This Hermes is of a version that lacks one of the hooks, or was changed by hand.",
+            "Answers arrive all the same; the steps that led to them are not shown.",
+            "Use a Hermes version that is audited: `canon-ops host list` names them.",
+        ),
+    ),
 )

@@ -7,12 +7,13 @@ import shlex
 import shutil
 from pathlib import Path
 
-from canon_ops.doctor.check import Check, Finding, Fix, Status, from_error
+from canon_ops.doctor.check import About, Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.audited import Audited, Refused, audit, requirement_of
 from canon_ops.hermes.contract import Effect, worst
-from canon_ops.hermes.contract_check import NEEDS, contract_differences
+from canon_ops.hermes.contract_canon import HOOKS
+from canon_ops.hermes.contract_check import NEEDS
 from canon_ops.hermes.discovery import HostInstallation, Layout, interpreter_of
 from canon_ops.operate.package.by_hand import install_by_hand
 
@@ -63,8 +64,7 @@ def _python(examination: Examination) -> Finding:
 def _contract(examination: Examination) -> Finding:
     """An audited version may have been changed by hand, and one that is not audited may lack what we need."""
     host, platform = examination.host(), examination.platform
-    environ = examination.home.environ(examination.environ)
-    differences = contract_differences(host.python, environ=environ, platform=platform.name)
+    differences = [one for one in examination.contract.examine() if one.path != HOOKS]
     count, gravest = len(NEEDS[platform.name]), worst(differences)
     data = {
         "relied_on": count,
@@ -117,16 +117,77 @@ def _command(examination: Examination) -> Finding:
 
 
 CHECKS = (
-    Check("host.found", "Hermes host", "Is there a Hermes, and which interpreter runs it?", _found),
-    Check("host.version", "Hermes version", "Is this Hermes a version that was audited?", _version),
-    Check("host.python", "Host's Python", "Is this Hermes audited on the Python that runs it?", _python),
-    Check("host.layout", "Layout", "Can packages be put where Hermes runs?", _layout),
-    Check("host.command", "hermes command", "Does the hermes command on PATH run this Hermes?", _command),
+    Check(
+        "host.found",
+        "Hermes host",
+        "Is there a Hermes, and which interpreter runs it?",
+        _found,
+        about=About(
+            "Hermes is not installed for this user, or its command is not on PATH and its folder is none of the "
+            "usual ones.",
+            "Nothing about the plugin can be looked at, and nothing can be installed.",
+            "Name the interpreter that runs Hermes: canon-ops doctor --python /path/to/venv/bin/python.",
+            ("PATH", "HERMES_HOME", "CANON_OPS_PYTHON"),
+        ),
+    ),
+    Check(
+        "host.version",
+        "Hermes version",
+        "Is this Hermes a version that was audited?",
+        _version,
+        about=About(
+            "Hermes was updated, or is of a version that nobody has gone through yet.",
+            "The platforms refuse to work on it: the interface that they use differs between versions in ways "
+            "that lose messages.",
+            "Install one of the versions that `canon-ops host list` names, into the environment that runs Hermes.",
+        ),
+    ),
+    Check(
+        "host.python",
+        "Host's Python",
+        "Is this Hermes audited on the Python that runs it?",
+        _python,
+        about=About(
+            "The environment of Hermes was made with a Python that was never gone through with this version.",
+            "The platforms refuse to work on it.",
+            "Make the environment anew with one of the Pythons that `canon-ops host list` names.",
+        ),
+    ),
+    Check(
+        "host.layout",
+        "Layout",
+        "Can packages be put where Hermes runs?",
+        _layout,
+        about=About(
+            "Hermes lies in a read-only place, or in an environment without pip and without uv.",
+            "Neither install nor upgrade can put the plugin there; somebody else has to.",
+            "Add the package where that Hermes is built: its image, its Nix configuration, or an environment of "
+            "your own.",
+        ),
+    ),
+    Check(
+        "host.command",
+        "hermes command",
+        "Does the hermes command on PATH run this Hermes?",
+        _command,
+        about=About(
+            "There are two installations of Hermes, and PATH leads to the other one.",
+            "What is typed as `hermes` starts a Hermes that knows nothing of what was set up here.",
+            "Put the folder of the right one first on PATH, or name the other one with --python.",
+            ("PATH", "CANON_OPS_PYTHON"),
+        ),
+    ),
     Check(
         "host.contract",
         "What is used of Hermes",
         "Has this Hermes everything that the platform relies on?",
         _contract,
         limit_s=60.0,
+        about=About(
+            "Hermes is of another version than it says, or somebody changed its code.",
+            "A chat platform uses parts of Hermes that no version promises. Where one is missing, turns are lost "
+            "or never end.",
+            "Install that version of Hermes again over itself, without its dependencies.",
+        ),
     ),
 )

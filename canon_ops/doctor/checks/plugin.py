@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from packaging.version import InvalidVersion, Version
 
 from canon_ops import __version__
-from canon_ops.doctor.check import Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
-from canon_ops.doctor.repair import AddToList, RemoveFromList, RestorePackage
+from canon_ops.doctor.repair import AddToList, RemoveFromList, RestorePackage, SetConfig
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.discovery import HostInstallation, HowFound
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
@@ -182,11 +182,12 @@ def _enabled(examination: Examination) -> Finding:
     written = section.get("enabled") if isinstance(section, dict) else None
     if written is not None and not isinstance(written, list):
         listed = [part.strip() for part in written.split(",") if part.strip()] if isinstance(written, str) else []
-        whole = shlex.quote(json.dumps(list(dict.fromkeys([*listed, names.plugin]))))
+        whole = list(dict.fromkeys([*listed, names.plugin]))
+        command = f"config set plugins.enabled {shlex.quote(json.dumps(whole))} --type json"
         return Finding(
             Status.ERROR,
             f"plugins.enabled is {written!r}, no list; Hermes ignores it and loads no plugin.",
-            Fix(examination.command(f"config set plugins.enabled {whole} --type json")),
+            Fix(examination.command(command), SetConfig("plugins.enabled", tuple(whole))),
             data={"value": str(written)},
             at=at,
         )
@@ -221,11 +222,86 @@ def _denied(examination: Examination) -> Finding:
 
 
 CHECKS = (
-    Check("plugin.installed", "Package", "Is canon-ops installed in the interpreter that runs Hermes?", _installed),
-    Check("plugin.version", "Version", "Are the plugin in the host and this program of the same version?", _version),
-    Check("plugin.owner", "Owner", "Do our import packages belong to us alone?", _owner),
-    Check("plugin.entry_point", "Entry point", "Does Hermes see the plugin?", _entry_point),
-    Check("plugin.import", "Import", "Does the plugin import in Hermes' interpreter?", _imports, limit_s=60.0),
-    Check("plugin.enabled", "Enabled", "Is the plugin in plugins.enabled?", _enabled),
-    Check("plugin.denied", "Not denied", "Is the plugin absent from plugins.disabled?", _denied),
+    Check(
+        "plugin.installed",
+        "Package",
+        "Is canon-ops installed in the interpreter that runs Hermes?",
+        _installed,
+        about=About(
+            "The package was never put beside Hermes, or an update of Hermes rebuilt its environment without it.",
+            "Hermes starts as ever, says nothing, and answers nobody on the platform.",
+            "Install the package with the pip or uv of the environment that runs Hermes; no other environment helps.",
+            ("installation.json",),
+        ),
+    ),
+    Check(
+        "plugin.version",
+        "Version",
+        "Are the plugin in the host and this program of the same version?",
+        _version,
+        about=About(
+            "One of the two was upgraded, or several Hermes profiles share the environment.",
+            "An older plugin lacks what this program sets up for it; a newer one may read files that this "
+            "program does not know.",
+            "Upgrade the older one.",
+        ),
+    ),
+    Check(
+        "plugin.owner",
+        "Owner",
+        "Do our import packages belong to us alone?",
+        _owner,
+        about=About(
+            "The plugin was first installed under its published name, and that package is still there.",
+            "Both bring a package of the same name, and which of the two runs is chance.",
+            "Uninstall the other distribution, then install ours again: the files that they share are gone with it.",
+        ),
+    ),
+    Check(
+        "plugin.entry_point",
+        "Entry point",
+        "Does Hermes see the plugin?",
+        _entry_point,
+        about=About(
+            "The installation was interrupted, or another distribution claims the plugin's name.",
+            "Hermes finds plugins by their entry points only, so it never loads this one.",
+            "Install the package again in the environment that runs Hermes.",
+        ),
+    ),
+    Check(
+        "plugin.import",
+        "Import",
+        "Does the plugin import in Hermes' interpreter?",
+        _imports,
+        limit_s=60.0,
+        about=About(
+            "A dependency is missing or too old in the environment of Hermes, or a file of the package is damaged.",
+            "Hermes logs one warning and goes on without the platform.",
+            "Import the package by hand with the interpreter of Hermes, and install what it says is missing.",
+        ),
+    ),
+    Check(
+        "plugin.enabled",
+        "Enabled",
+        "Is the plugin in plugins.enabled?",
+        _enabled,
+        about=About(
+            "Hermes loads a plugin only when plugins.enabled names it, and that list is one for each profile.",
+            "The plugin is there and is never loaded.",
+            "Add canon-hermes to the list plugins.enabled in config.yaml, or say `hermes plugins enable canon-hermes`.",
+            ("plugins.enabled",),
+        ),
+    ),
+    Check(
+        "plugin.denied",
+        "Not denied",
+        "Is the plugin absent from plugins.disabled?",
+        _denied,
+        about=About(
+            "`hermes plugins disable` put it there. Enabling it in the other list does not take it off this one.",
+            "The deny list wins: the plugin is never loaded.",
+            "Take canon-hermes out of plugins.disabled in config.yaml.",
+            ("plugins.disabled",),
+        ),
+    ),
 )

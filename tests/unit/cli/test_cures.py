@@ -131,7 +131,7 @@ def test_cures_are_found() -> None:
         "setup canon",
         "doctor --list",
         "setup canon --canon-profile X --start-over",
-        "config set platforms.X.enabled true",
+        "config add plugins.enabled X",
     } <= words
 
 

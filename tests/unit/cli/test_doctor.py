@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.cli.commands.doctor import _report, _summary
+from canon_ops.cli.doctor_report import view_of
+from canon_ops.cli.output import Block
 from canon_ops.cli.plain import render as render_plain
 from canon_ops.cli.terminal import Canvas, render
 from canon_ops.doctor.check import Check, Finding, Fix, Status
 from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.run import Diagnosis, Verdict
+from canon_ops.hermes.homes import resolve_home
 from tests.unit.cli.conftest import Runner
 
 
@@ -34,9 +36,13 @@ DIAGNOSIS = Diagnosis(
 )
 
 
+def report(diagnosis: Diagnosis) -> list[Block]:
+    return view_of(resolve_home({"HOME": "/home/a"}), diagnosis.verdicts, diagnosis, None, headed=False)
+
+
 def test_people_see_a_line_a_check_the_fix_below_and_a_summary() -> None:
     """What is worst is counted first."""
-    assert render(_report(DIAGNOSIS), Canvas(width=80, colour=False, unicode=True)) == (
+    assert render(report(DIAGNOSIS), Canvas(width=80, colour=False, unicode=True)) == (
         "✓ host.found      Hermes is here.\n"
         "! env.mode        Others can read .env.\n"
         "  fix: chmod 600 .env\n"
@@ -50,16 +56,16 @@ def test_people_see_a_line_a_check_the_fix_below_and_a_summary() -> None:
 
 def test_pipes_get_a_record_a_finding_and_no_summary() -> None:
     """Status, id, sentence, fix."""
-    assert render_plain(_report(DIAGNOSIS)).splitlines()[1:3] == [
+    assert render_plain(report(DIAGNOSIS)).splitlines()[1:3] == [
         "warning\tenv.mode\tOthers can read .env.\tchmod 600 .env",
         "error\tcreds.present\tThere is no key.\tcanon-ops setup canon",
     ]
-    assert len(render_plain(_report(DIAGNOSIS)).splitlines()) == 5
+    assert len(render_plain(report(DIAGNOSIS)).splitlines()) == 5
 
 
 def test_nothing_asked_is_said() -> None:
     """A call that leaves no check says so."""
-    assert _summary(Diagnosis(())) == "No checks."
+    assert render(report(Diagnosis(())), Canvas(width=80, colour=False, unicode=True)) == "No checks.\n"
 
 
 def test_list_names_every_check_and_asks_none(program: Runner) -> None:
@@ -104,3 +110,102 @@ def test_findings_are_exit_1_with_an_answer_and_no_error_text(program: Runner, h
     assert (ran.code, ran.err) == (1, "")
     assert (ran.json["ok"], ran.json["errors"]) == (False, [])
     assert [check["status"] for check in ran.json["data"]["checks"]] == ["error"]
+
+
+@pytest.fixture
+def unclear(home: Path) -> Path:
+    """A Hermes home whose access switch is neither yes nor no; its .env."""
+    (home / ".hermes").mkdir()
+    env = home / ".hermes" / ".env"
+    env.write_text("# access\nCANON_ALLOW_ALL_USERS=maybe\n")
+    return env
+
+
+ACCESS = ("doctor", "--only", "env.open_access")
+
+
+def test_fix_shows_what_it_changed_and_asks_again(program: Runner, unclear: Path) -> None:
+    """The files, each repair, the diff, and the report of the home as it is now."""
+    ran = program(*ACCESS, "--fix", "--yes", "--color", "never", terminal=True)
+
+    assert ran.code == 0
+    assert ran.out == (
+        f"Hermes profile default: {unclear}\n"
+        "✓ env.open_access: repaired\n"
+        f"--- {unclear}\n"
+        f"+++ {unclear}\n"
+        "@@ -1,2 +1,2 @@\n"
+        " # access\n"
+        "-CANON_ALLOW_ALL_USERS=maybe\n"
+        "+CANON_ALLOW_ALL_USERS=false\n"
+        "✓ env.open_access  There is no switch and no list: Canon's own rules alone\n"
+        "                   decide.\n"
+        "1 ok\n"
+    )
+    assert unclear.read_text() == "# access\nCANON_ALLOW_ALL_USERS=false\n"
+
+
+def test_fix_needs_consent(program: Runner, unclear: Path) -> None:
+    """Where nobody can be asked, the option that agrees is named; exit 2, and nothing is written."""
+    ran = program(*ACCESS, "--fix", "--json")
+
+    assert (ran.code, ran.json["errors"][0]["fix"]) == (2, "add --yes")
+    assert "maybe" in unclear.read_text()
+
+
+def test_a_dry_run_is_the_plan(program: Runner, unclear: Path) -> None:
+    """What would be done, with its diff, and the findings as they are."""
+    ran = program(*ACCESS, "--fix", "--dry-run", "--json", "--strict")
+
+    fixed = ran.json["data"]["fixed"]
+    assert (ran.code, fixed["dry_run"], fixed["history_id"]) == (1, True, None)
+    assert [(one["id"], one["done"]) for one in fixed["repairs"]] == [("env.open_access", True)]
+    assert "+CANON_ALLOW_ALL_USERS=false" in fixed["diff"]
+    assert [one["status"] for one in ran.json["data"]["checks"]] == ["warning"]
+    assert "maybe" in unclear.read_text()
+
+
+def test_a_file_that_is_not_the_expected_one_is_left(program: Runner, unclear: Path) -> None:
+    """--if-unchanged holds --fix to what the caller saw: exit 5."""
+    ran = program(*ACCESS, "--fix", "--yes", "--if-unchanged", f".env={'0' * 64}")
+
+    assert ran.code == 5
+    assert "maybe" in unclear.read_text()
+
+
+def test_options_of_fix_need_fix(program: Runner) -> None:
+    """A dry run of nothing is a wrong call."""
+    assert program("doctor", "--dry-run").code == 2
+
+
+def test_severity_min_leaves_slighter_findings_out(program: Runner, unclear: Path) -> None:
+    """Told are findings from there on; the summary counts all."""
+    words = ("doctor", "--only", "env.open_access,env.parse,platform.enabled,config.parse", "--json", "--severity-min")
+
+    told = {least: program(*words, least).json["data"] for least in ("info", "warning", "error")}
+
+    assert [one["id"] for one in told["info"]["checks"]] == ["config.parse", "env.open_access"]
+    assert [one["id"] for one in told["warning"]["checks"]] == ["env.open_access"]
+    assert told["error"]["checks"] == []
+    assert told["error"]["summary"] == {"ok": 1, "info": 1, "warning": 1, "error": 0, "skipped": 1, "unknown": 0}
+
+
+def test_all_profiles_are_examined_each_under_its_name(program: Runner, unclear: Path) -> None:
+    """One report a Hermes profile; the exit code is that of the worst."""
+    work = unclear.parent / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / ".env").write_text("CANON_ALLOW_ALL_USERS=true\n")
+
+    ran = program(*ACCESS, "--all-profiles", "--strict", "--json")
+    people = program(*ACCESS, "--all-profiles", terminal=True).out
+
+    rows = ran.json["data"]["profiles"]
+    assert [(row["hermes_profile"], row["checks"][0]["status"]) for row in rows] == [
+        ("default", "warning"),
+        ("work", "ok"),
+    ]
+    assert ran.code == 1
+    assert [line for line in people.splitlines() if line.startswith("Hermes profile ")] == [
+        f"Hermes profile default: {unclear.parent}",
+        f"Hermes profile work: {work}",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -144,6 +145,35 @@ async def test_this_machine_is_reached_without_a_proxy(name: str, monkeypatch: p
 
     async with loopback(answer(200, {"agentId": "a"})) as box, api_at(box.url) as api:
         assert (await api.me()).agent_id == "a"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "check"),
+    [
+        ("HTTPS_PROXY", "ftp://user:hidden@proxy.example", "net.proxy"),
+        ("ALL_PROXY", "http://proxy.example:many", "net.proxy"),
+        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "net.tls"),
+    ],
+)
+def test_an_environment_that_forbids_every_request(variable: str, value: str, check: str) -> None:
+    """What httpx cannot start with is told once, with the check that explains it, and never with the password."""
+    code = (
+        "import asyncio\n"
+        "from canon_ops.client.errors import NothingCanBeSent\n"
+        "from canon_ops.client.transport import HttpClient\n"
+        "request = HttpClient(timeout_s=1).request('GET', 'https://canon.example', name='GET /health', headers={})\n"
+        "try: asyncio.run(request)\n"
+        "except NothingCanBeSent as error: print(error.what, error.fix, sep='|')\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, variable: value}, capture_output=True, text=True, check=True
+    )
+
+    what, fix = done.stdout.strip().split("|")
+    assert what.startswith("No request can be made, not even GET /health: ")
+    assert fix == f"canon-ops doctor --only {check}"
+    assert "hidden" not in done.stdout + done.stderr
 
 
 def test_nothing_of_httpx_is_loaded_before_the_first_call() -> None:

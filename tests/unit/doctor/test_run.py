@@ -226,7 +226,7 @@ def test_a_fact_is_fetched_once(examination: Examination) -> None:
     ("named", "skipped", "area", "ids"),
     [
         (["plugin.enabled", "host.found"], [], [], ["host.found", "plugin.enabled"]),
-        ([], ["net.api"], ["net"], ["net.stream", "net.environment"]),
+        ([], ["net.api"], ["net"], ["net.proxy", "net.stream", "net.tls", "net.clock", "net.environment"]),
         (
             ["net.api"],
             [],
@@ -256,7 +256,9 @@ def test_the_registry_is_consistent() -> None:
     assert len({check.id for check in CHECKS}) == len(CHECKS) >= 15
     assert all(len(check.id.split(".")) == 2 and check.question.endswith("?") and check.title for check in CHECKS)
     assert select() == CHECKS
-    assert areas() == ("host", "plugin", "config", "env", "platform", "gateway", "creds", "net")
+    assert [check.id for check in CHECKS if check.about is None] == []
+    assert {"host", "plugin", "config", "env", "platform", "gateway", "settings", "creds", "net", "fs"} <= {*areas()}
+    assert [check.id for check in CHECKS if check.live] == []
 
 
 @pytest.mark.parametrize(
