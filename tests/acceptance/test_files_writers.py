@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,8 @@ from canon_ops.files.history import History
 from canon_ops.files.journal import ChangedUnderUs
 from canon_ops.files.lock import LockTimeout
 from canon_ops.files.transaction import Transaction
-from tests.support.crash import CountingDisk
+from tests.support.crash import CountingDisk, contents
+from tests.support.crash_commands import environ_of, make_user, words_of
 from tests.support.writers import write
 
 PROCESSES = 8
@@ -59,6 +61,32 @@ def test_a_held_lock_is_exit_5_in_time(home: Path) -> None:
 
     assert caught.value.exit_code is ExitCode.CONFLICT
     assert "late" not in (home / "config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("case", "place"),
+    [
+        ("config set", ".hermes"),
+        ("env set", ".hermes"),
+        ("profile import", ".canon"),
+        ("preferences set", ".config/canon-ops"),
+    ],
+)
+def test_a_command_waits_as_long_as_it_was_told(case: str, place: str, tmp_path: Path) -> None:
+    """BR-52: with a limit of one second, a command that meets another writer ends with 5 and changes nothing."""
+    user = make_user(tmp_path)
+    before = contents(user)
+    command = [sys.executable, "-m", "canon_ops", *words_of(case, user), "--json"]
+
+    with Transaction(user / place):
+        ran = subprocess.run(
+            command, env={**environ_of(user), "CANON_OPS_LOCK_TIMEOUT": "1"}, capture_output=True, text=True, timeout=30
+        )
+
+    (error,) = json.loads(ran.stdout)["errors"]
+    assert (ran.returncode, error["code"]) == (5, "lock_timeout")
+    assert "1 s" in error["message"]
+    assert contents(user) == before
 
 
 def test_a_foreign_writer_in_the_last_moment_is_noticed(home: Path) -> None:

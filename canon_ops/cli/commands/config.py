@@ -234,6 +234,8 @@ def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Resu
             dry_run=dry_run,
             expected=editing.write.if_unchanged,
             mask=context.redact.line,
+            lock_timeout_s=context.preferences.lock_timeout_s,
+            retention=context.preferences.retention,
             with_diff=with_diff,
         )
 
