@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
-from canon_ops.settings.environments import DEFAULT_ENVIRONMENT_ID, ENVIRONMENTS
+from canon_ops.settings.environment_ids import DEFAULT_ENVIRONMENT_ID, ENVIRONMENT_IDS
 
 __all__ = ["KNOWN_KEYS", "PLATFORM_FIELDS", "PLATFORM_SHARED"]
 
@@ -24,7 +24,7 @@ _STR, _INT, _FLOAT, _BOOL, _LIST, _MAP = (
     KeyType.LIST,
     KeyType.MAP,
 )
-_IDS = tuple(ENVIRONMENTS)
+_IDS = ENVIRONMENT_IDS
 _DELIVERY = ("model", "trusted-only")
 _VERBOSITY = ("auto", "verbose", "quiet")
 _WORDS = ("true", "false")

@@ -17,7 +17,6 @@ from canon_ops.files.history import Retention
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.managed_scope import managed_scope
 
 __all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed"]
 
@@ -81,8 +80,8 @@ def edit_config(
         ChangedUnderUs, LockTimeout: somebody else was at it.
     """
     file = home.config_file
-    if (scope := managed_scope(home)) is not None:
-        scope.refuse_path(path)
+    if home.administrator is not None:
+        _refuse_pinned(home, path)
 
     def once(files: Transaction) -> ConfigEdited:
         data = files.read(file)
@@ -115,6 +114,13 @@ def edit_config(
         )
 
     return edit_files(once, make)
+
+
+def _refuse_pinned(home: HermesHome, path: KeyPath) -> None:
+    from canon_ops.hermes.managed_scope import managed_scope  # few machines have that layer, and every edit asks
+
+    if (scope := managed_scope(home)) is not None:
+        scope.refuse_path(path)
 
 
 def refuse_managed(home: HermesHome) -> ManagedHome | None:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.history import Retention
+from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import user_home
-from canon_ops.hermes.surroundings import read_optional
 
 if TYPE_CHECKING:
     import tomlkit

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from canon_ops.settings.environment_ids import DEFAULT_ENVIRONMENT_ID
 from canon_ops.settings.problems import BadEndpoint, ForeignDatabase, MissingEndpoint, UnknownEnvironment
 from canon_ops.settings.provenance import Origin
 
@@ -28,8 +29,6 @@ __all__ = [
     "connection_for",
     "contract_for",
 ]
-
-DEFAULT_ENVIRONMENT_ID = "canon-prod-v1"
 
 # The snapshot that ties a profile or a request to its environment: our field name → the name in the JSON files.
 BINDING_FIELDS: Mapping[str, str] = MappingProxyType(

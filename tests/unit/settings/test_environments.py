@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from canon_ops.errors import ExitCode
+from canon_ops.settings.environment_ids import ENVIRONMENT_IDS
 from canon_ops.settings.environments import (
     DEFAULT_ENVIRONMENT_ID,
     ENVIRONMENTS,
@@ -187,3 +188,8 @@ def test_an_environment_without_packaged_endpoints_names_the_missing_field() -> 
         complete(bare, {"base_url": "https://api.example.com"})
 
     assert caught.value.fix == "set CANON_STREAM_URL"
+
+
+def test_the_ids_alone_are_those_of_the_table() -> None:
+    """Who needs the names only takes them from a module that loads nothing."""
+    assert tuple(ENVIRONMENTS) == ENVIRONMENT_IDS
