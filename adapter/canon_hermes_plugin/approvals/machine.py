@@ -33,6 +33,7 @@ FinishConsume       - (T12a)    - (T12a)    T8-T12      - (T12a)                
 SeeReceipt          T14         T14         - (T16)     T15 while a wake is owed      - (T16)  - (T16)
 ClaimWake           -           -           -           T17, T18                      -        -
 FinishWake          -           -           -           T19                           -        -
+CancelSettled       -           -           -           -                             -        T20
 ==================  ==========  ==========  ==========  ============================  =======  ========
 
 Invariants, and what breaks when one falls:
@@ -41,6 +42,8 @@ Invariants, and what breaks when one falls:
   approves the money.
 * A terminal status is never left: else one approval has two results.
 * A live lease is never taken over, whoever holds it (R10.8): else two processes consume.
+* A request that Canon holds and that no entry will ever consume is taken back (T2a leaves ``cancelPending``, T20 clears
+  it; D47): else a human answers into the void.
 * A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice.
 
 Everything here is pure; :mod:`canon_hermes_plugin.approvals.store` applies a transition under the lock.
@@ -61,33 +64,28 @@ from canon_hermes_plugin.approvals.entry import (
     ClaimKind,
     Decision,
     Entry,
-    Owner,
     Status,
     WakeStatus,
 )
+from canon_hermes_plugin.approvals.events import (
+    Activate,
+    CancelSettled,
+    ClaimConsume,
+    ClaimWake,
+    Decided,
+    Event,
+    FinishConsume,
+    FinishWake,
+    Gone,
+    RejectCreation,
+    Reserve,
+    SeeReceipt,
+    StillPending,
+    TimedOut,
+    Unclear,
+)
 
-__all__ = [
-    "Activate",
-    "AlreadyReserved",
-    "Answer",
-    "ClaimConsume",
-    "ClaimLost",
-    "ClaimWake",
-    "Decided",
-    "Event",
-    "FinishConsume",
-    "FinishWake",
-    "Gone",
-    "RejectCreation",
-    "Reserve",
-    "SeeReceipt",
-    "StillPending",
-    "TimedOut",
-    "Transition",
-    "TransitionError",
-    "Unclear",
-    "decide",
-]
+__all__ = ["AlreadyReserved", "ClaimLost", "Transition", "TransitionError", "decide"]
 
 
 class TransitionError(RuntimeError):
@@ -102,130 +100,12 @@ class ClaimLost(TransitionError):
     """Somebody took the creation over, or the entry is gone: what Canon answered belongs to them."""
 
 
-# What Canon says when it is asked for the answer.
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """Allow or deny, and by whom; None: Canon did not say, which is as bad as the wrong one."""
-
-    decision: Decision
-    responded_by: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class StillPending:
-    """Nobody has answered; ``expires_at_ms`` as Canon counts, when it says so."""
-
-    expires_at_ms: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TimedOut:
-    """It expired before an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """404 or 409: Canon does not know it, or no longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unclear:
-    """Any other failure, an answer that means nothing, or a cancelled call: to be asked again."""
-
-
-Answer = Decided | StillPending | TimedOut | Gone | Unclear
-
-
-# Events. ``claim_id`` is new with each attempt; ``process`` names the process for people.
-
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """Before anything is sent.
-
-    Attributes:
-        expires_at_ms: what will be asked for.
-        expected_responder: the trusted human of the turn; None: Canon's choice.
-        session_key: the session that asked, and is to be woken.
-    """
-
-    approval_id: str
-    conversation_id: str
-    claim_id: str
-    expires_at_ms: float
-    owner: Owner
-    summary: str = ""
-    expected_responder: str | None = None
-    session_key: str | None = None
-    process: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Activate:
-    """Canon has it: with the expiry and the responder that are in force there."""
-
-    claim_id: str
-    expires_at_ms: float
-    responder: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RejectCreation:
-    """Canon will never have it; ``why`` is kept for people."""
-
-    claim_id: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimConsume:
-    """Somebody wants to ask Canon for the answer."""
-
-    claim_id: str
-    process: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinishConsume:
-    """What came of it; ``wakes``: nobody waits for the result, so the agent has to be woken."""
-
-    claim_id: str
-    answer: Answer
-    wakes: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SeeReceipt:
-    """Canon's message that the human has answered arrived on the stream; its own decision is never trusted."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimWake:
-    """Somebody wants to put the decision into the inbox."""
-
-    claim_id: str
-    process: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinishWake:
-    """The wake is durable elsewhere, or the attempt failed."""
-
-    claim_id: str
-    is_delivered: bool
-
-
-Event = Reserve | Activate | RejectCreation | ClaimConsume | FinishConsume | SeeReceipt | ClaimWake | FinishWake
-
-
 @dataclass(frozen=True, slots=True)
 class Transition:
     """What an event did.
 
     Attributes:
-        number: ``T1`` to ``T19`` as in R10.10; the audit trail keeps it.
+        number: ``T1`` to ``T19`` as in R10.10, ``T20`` ours; the audit trail keeps it.
         entry: the entry afterwards; None only for an event about an entry that does not exist.
         is_change: False for a no-op: nothing is written, and a claim that was asked for was not given.
     """
@@ -267,6 +147,10 @@ def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
             return _claim_wake(entry, event, now_ms)
         case FinishWake():
             return _finish_wake(entry, event, now_ms)
+        case CancelSettled():
+            if entry.fields.get("cancelPending") is not True:
+                return _same("T20", entry)
+            return _changed("T20", entry.with_(cancelPending=False))
     assert_never(event)
 
 
@@ -320,7 +204,7 @@ def _activate(entry: Entry, event: Activate, now_ms: float) -> Transition:
         )
         return _changed("T2", active)
     orphan = _ended(created, Status.ORPHANED, now_ms).with_(
-        expiresAt=event.expires_at_ms, identityMismatch=True, creationError=why[:TEXT_LIMIT]
+        expiresAt=event.expires_at_ms, identityMismatch=True, creationError=why[:TEXT_LIMIT], cancelPending=True
     )
     return _changed("T2a", orphan)
 

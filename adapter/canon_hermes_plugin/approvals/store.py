@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from canon_hermes_plugin.approvals.batch import Happening, Request, carry_out
 from canon_hermes_plugin.approvals.book import Book, BookDamaged, Renderer, parse
 from canon_hermes_plugin.approvals.entry import Entry
-from canon_hermes_plugin.approvals.machine import Event, Transition, TransitionError, decide
+from canon_hermes_plugin.approvals.events import Event
+from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_ops.errors import OutsideError
 from canon_ops.files.atomic import replace_file
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.lock import FileLock
 from canon_ops.runtime.clock import Clock, SystemClock
 
-__all__ = ["ApprovalStore", "EntryDamaged", "Happening", "RegistryDamaged", "Request"]
+__all__ = ["ApprovalStore", "RegistryDamaged"]
 
 LOCK_NAME = ".detached-approvals.lock"
 LOCK_S = 10.0
@@ -36,29 +37,6 @@ class RegistryDamaged(OutsideError):
     """The registry cannot be understood; it is left as it is, and nothing about approvals can be done."""
 
     code: ClassVar[str] = "approvals_damaged"
-
-
-class EntryDamaged(TransitionError):
-    """What stands under that id is no entry; it is kept as it is, and nothing can be done with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """An event for one approval."""
-
-    approval_id: str
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """A transition that changed something, as the audit trail tells it."""
-
-    approval_id: str
-    number: str
-    before: Entry | None
-    after: Entry | None
-    at_ms: int
 
 
 class ApprovalStore:
@@ -112,26 +90,11 @@ class ApprovalStore:
             RegistryDamaged, LockTimeout, DiskError: nothing was changed.
         """
         with self._one_at_a_time, self._lock():
-            before = book = self._load()
-            now_ms = self._clock.now_ms()
-            answers: list[Transition | TransitionError] = []
-            happenings: list[Happening] = []
-            for request in requests:
-                old = book.get(request.approval_id)
-                try:
-                    if old is None and request.approval_id in book.damaged:
-                        raise EntryDamaged(f"the entry {request.approval_id} {book.reasons[request.approval_id]}")
-                    step = decide(old, request.event, now_ms=now_ms)
-                except TransitionError as error:
-                    answers.append(error)
-                    continue
-                answers.append(step)
-                if step.is_change and step.entry is not None:
-                    book = book.with_entry(step.entry)
-                    happenings.append(Happening(request.approval_id, step.number, old, step.entry, now_ms))
-            if book is not before:
-                self._save(book, happenings, now_ms)
-            return answers
+            before, now_ms = self._load(), self._clock.now_ms()
+            changes = carry_out(before, requests, now_ms=now_ms)
+            if changes.happenings:
+                self._save(changes.book, changes.happenings, now_ms)
+            return changes.answers
 
     def apply_one(self, approval_id: str, event: Event) -> Transition:
         """Carry one event out.

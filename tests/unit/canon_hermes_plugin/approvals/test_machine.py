@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Entry, Owner, Status, WakeStatus, damage
-from canon_hermes_plugin.approvals.machine import (
+from canon_hermes_plugin.approvals.events import (
     Activate,
-    AlreadyReserved,
     Answer,
     ClaimConsume,
-    ClaimLost,
     ClaimWake,
     Decided,
     FinishConsume,
@@ -23,10 +21,9 @@ from canon_hermes_plugin.approvals.machine import (
     SeeReceipt,
     StillPending,
     TimedOut,
-    Transition,
     Unclear,
-    decide,
 )
+from canon_hermes_plugin.approvals.machine import AlreadyReserved, ClaimLost, Transition, decide
 
 NOW = 1_000_000_000
 OWNER = Owner("env", "agent_1")

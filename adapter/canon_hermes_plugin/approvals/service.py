@@ -1,0 +1,393 @@
+"""Asking, checking, hearing, waking: how approvals live in a gateway, step by step over the durable machine.
+
+Each flow is the same three beats: write down what is about to happen, do it at Canon, write down what came of it.
+Killed between any two, the entry says where it stands, and :meth:`ApprovalService.pass_over` of the next start goes on
+from there. Only the holder of a lease acts; everybody else reports what they see.
+
+What stands behind the ports: :class:`CanonPort` is two HTTP calls, :class:`WakePort` the durable inbox of the adapter.
+
+Source: canon-adapter R10.12-R10.46; Canon wire 9.3-9.9; decisions A1, A4, A5; D27, D47-D49.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+from canon_hermes_plugin.approvals import results
+from canon_hermes_plugin.approvals.desk import ApprovalDesk
+from canon_hermes_plugin.approvals.entry import Decision, Entry, Owner, Status
+from canon_hermes_plugin.approvals.events import (
+    Activate,
+    Answer,
+    CancelSettled,
+    ClaimConsume,
+    ClaimWake,
+    Decided,
+    FinishConsume,
+    FinishWake,
+    Gone,
+    RejectCreation,
+    Reserve,
+    SeeReceipt,
+    StillPending,
+    TimedOut,
+    Unclear,
+)
+from canon_hermes_plugin.approvals.machine import ClaimLost
+from canon_hermes_plugin.approvals.needs import Action, is_due, is_of, nearest_lease_ms, need_of
+from canon_hermes_plugin.approvals.wish import Wish
+from canon_ops.client.errors import ApiError
+from canon_ops.runtime.clock import Clock
+from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest, ApprovalWord
+
+__all__ = ["ApprovalService", "CanonPort", "NotActivated", "Wake", "WakePort"]
+
+SHORT_TIMEOUT_S: Final = 1_800  # the generic ceiling of older servers, C1
+LONGEST_PAUSE_S: Final = 60.0  # R10.45
+RETRYABLE: Final = frozenset({408, 409, 425, 429})  # a refusal that may yet turn out to have created it, R10.14
+
+
+class NotActivated(RuntimeError):
+    """Canon took the request, but no answer to it could ever be accepted; it was taken back."""
+
+
+class CanonPort(Protocol):
+    """The two calls. Both raise :class:`canon_ops.client.errors.RequestFailed`."""
+
+    async def create(self, request: ApprovalRequest) -> ApprovalReceipt: ...
+
+    async def consume(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """The turn that tells the agent what the human decided.
+
+    Attributes:
+        key: the message id of the turn; the inbox takes it once.
+        session_key: the session that asked; None: the conversation's own.
+    """
+
+    key: str
+    text: str
+    conversation_id: str
+    user_id: str
+    session_key: str | None
+    approval_id: str
+    decision: Decision
+
+
+class WakePort(Protocol):
+    """Where wakes go. It returns once the wake is on the disk, and raises when it is not (A5)."""
+
+    async def wake(self, wake: Wake) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one pass over the registry did.
+
+    Attributes:
+        counts: by the status that each approval has now, and ``error``.
+        again_at_ms: when a lease that another process holds ends; None: nothing is waited for.
+    """
+
+    counts: Counter[str]
+    again_at_ms: float | None
+
+
+class ApprovalService:
+    """The approvals of one agent in one process.
+
+    Args:
+        new_id: fresh hex digits, at least as many as asked for.
+        process: names this process in leases, for people.
+        conversations: the ids of the conversations that the agent is in, as far as is known.
+    """
+
+    def __init__(
+        self,
+        desk: ApprovalDesk,
+        canon: CanonPort,
+        wakes: WakePort,
+        owner: Owner,
+        *,
+        clock: Clock,
+        new_id: Callable[[int], str],
+        process: str,
+        conversations: Callable[[], Container[str]],
+    ) -> None:
+        self._desk = desk
+        self._canon = canon
+        self._wakes = wakes
+        self._owner = owner
+        self._clock = clock
+        self._new_id = new_id
+        self._process = process
+        self._conversations = conversations
+        self._at_work: set[str] = set()
+
+    # Asking
+
+    async def request(
+        self, wish: Wish, *, conversation_id: str, responder: str | None, session_key: str | None
+    ) -> dict[str, Any]:
+        """Ask the human; return at once.
+
+        Raises:
+            RegistryDamaged, DiskError, LockTimeout: nothing was sent.
+            ApiError: Canon refused; the reservation is closed.
+            RequestFailed: nobody knows whether Canon has it; the next pass finds out.
+            NotActivated: no answer to it could be accepted.
+        """
+        approval_id, claim_id = f"hermes-{self._new_id(20)}", self._new_id(32)
+        ask = ApprovalRequest(
+            conversation_id,
+            approval_id,
+            wish.tool_name,
+            wish.summary,
+            self._clock.now_ms() + wish.timeout_s * 1000,
+            responder,
+            wish.details,
+            native={"runtime": "hermes", "method": "detached_approval", "requestId": approval_id},
+        )
+        reserve = Reserve(
+            approval_id,
+            conversation_id,
+            claim_id,
+            ask.expires_at_ms,
+            self._owner,
+            wish.summary,
+            expected_responder=responder,
+            session_key=session_key,
+            process=self._process,
+        )
+        await self._desk.apply(approval_id, reserve)
+        receipt, expires_at_ms = await self._create(ask, wish, claim_id)
+        activate = Activate(claim_id, expires_at_ms, receipt.responder or responder)
+        try:
+            entry = (await self._desk.apply(approval_id, activate)).entry
+        except ClaimLost:  # slow: another pass has taken it over and knows how it stands (D47)
+            entry = await self._desk.get(approval_id)
+        if entry is None:
+            raise NotActivated(f"approval {approval_id} vanished from the registry while it was being created")
+        if entry.fields.get("cancelPending") is True:
+            await self._take_back(entry)
+            raise NotActivated(f"approval {approval_id} could not be activated safely: {entry.fields['creationError']}")
+        return results.requested(entry) if entry.status is Status.PENDING else results.of_entry(entry)
+
+    async def _create(self, ask: ApprovalRequest, wish: Wish, claim_id: str) -> tuple[ApprovalReceipt, float]:
+        """Send it; once more with the shorter expiry that older servers insist on (C1)."""
+        try:
+            try:
+                receipt, sent_ms = await self._canon.create(ask), ask.expires_at_ms
+            except ApiError as error:
+                if not (wish.timeout_s > SHORT_TIMEOUT_S and _is_about_expiry(error)):
+                    raise
+                sent_ms = self._clock.now_ms() + SHORT_TIMEOUT_S * 1000
+                receipt = await self._canon.create(_with_expiry(ask, sent_ms))
+        except ApiError as error:
+            if 400 <= error.status < 500 and error.status not in RETRYABLE:
+                await self._desk.apply(ask.approval_id, RejectCreation(claim_id, error.what))
+            raise
+        return receipt, sent_ms if receipt.expires_at_ms is None else receipt.expires_at_ms
+
+    async def _take_back(self, entry: Entry) -> None:
+        """Cancel a request at Canon that no entry will consume; what fails is tried again by the next pass."""
+        try:
+            await self._canon.consume(entry.conversation_id, entry.approval_id, cancel=True)
+        except ApiError as error:
+            if error.status not in (404, 410):
+                return
+        except Exception:  # the flag in the entry stays and is its memory
+            return
+        await self._desk.apply(entry.approval_id, CancelSettled())
+
+    # Checking
+
+    async def check(self, approval_id: str, *, conversation_id: str) -> dict[str, Any]:
+        """How an approval stands, asking Canon if nobody else is; a decision that this brings wakes nobody.
+
+        Raises:
+            PermissionError: it belongs to another conversation; nothing was asked.
+            RequestFailed: Canon could not be asked; it stays open.
+        """
+        entry = await self._desk.get(approval_id)
+        if entry is None:
+            return results.not_here(approval_id)
+        if entry.conversation_id != conversation_id:
+            raise PermissionError(f"approval {approval_id} was asked for in another conversation")
+        if not is_of(entry, self._owner, self._conversations()):
+            return results.not_here(approval_id)
+        entry, answer = await self._ask(entry, wakes=False)
+        return results.unclear(entry) if isinstance(answer, Unclear) else results.of_entry(entry)
+
+    async def _ask(self, entry: Entry, *, wakes: bool) -> tuple[Entry, Answer | None]:
+        """Consume under a lease; the entry as it stands then, and Canon's answer, None when it was not asked."""
+        claim_id = self._new_id(32)
+        claimed = await self._desk.apply(entry.approval_id, ClaimConsume(claim_id, self._process))
+        if not claimed.is_change or claimed.entry is None:
+            return claimed.entry or entry, None
+        answer: Answer = Unclear()
+        try:
+            answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+            answer = Gone()
+        finally:  # whatever happened, a cancellation too, is written down
+            finished = await self._desk.apply(entry.approval_id, FinishConsume(claim_id, answer, wakes))
+        return finished.entry or entry, answer
+
+    # Hearing and waking
+
+    async def see_receipt(self, approval_id: str) -> bool:
+        """Canon says that a human has answered: remember it; whether the approval is one of the registry's.
+
+        Raises:
+            RegistryDamaged, DiskError, LockTimeout: it could not be looked up or remembered (R10.46).
+        """
+        seen = await self._desk.apply(approval_id, SeeReceipt())
+        return seen.entry is not None
+
+    async def follow_up(self, approval_id: str) -> None:
+        """Do what is due about one approval: ask, wake, take back; one task an approval at a time (R10.41)."""
+        if approval_id in self._at_work:
+            return
+        self._at_work.add(approval_id)
+        try:
+            while True:
+                entry = await self._desk.get(approval_id)
+                if entry is None or not is_of(entry, self._owner, self._conversations()):
+                    return
+                now_ms = self._clock.now_ms()
+                need = need_of(entry, now_ms=now_ms)
+                if need.action is not Action.WAIT or not is_due(entry, now_ms=now_ms):
+                    await self._act(entry)
+                    return
+                left_s = ((need.until_ms or now_ms) - now_ms) / 1000
+                await self._clock.sleep(min(max(0.05, left_s), 5.0))
+        finally:
+            self._at_work.discard(approval_id)
+
+    async def due(self) -> tuple[str, ...]:
+        """The ids that the periodic scan has to follow up (R10.40)."""
+        now_ms, conversations = self._clock.now_ms(), self._conversations()
+        return tuple(
+            entry.approval_id
+            for entry in await self._desk.read()
+            if is_of(entry, self._owner, conversations) and is_due(entry, now_ms=now_ms)
+        )
+
+    async def pass_over(self, *, limit: int = 8) -> Pass:
+        """Everything that a start has to settle: ask about all that is open, wake all that is owed (R10.43, R10.44).
+
+        Args:
+            limit: how many are asked about at the same time.
+        """
+        conversations, now_ms = self._conversations(), self._clock.now_ms()
+        mine = [entry for entry in await self._desk.read() if is_of(entry, self._owner, conversations)]
+        counts: Counter[str] = Counter()
+        gate = asyncio.Semaphore(limit)
+
+        async def settle_one(entry: Entry) -> None:
+            async with gate:
+                try:
+                    counts[_word(await self._act(entry))] += 1
+                except asyncio.CancelledError:
+                    raise
+                except Exception:  # counted, and tried again by the scan
+                    counts["error"] += 1
+
+        acting = [entry for entry in mine if need_of(entry, now_ms=now_ms).action not in (Action.NOTHING, Action.WAIT)]
+        async with asyncio.TaskGroup() as group:
+            for entry in acting:
+                group.create_task(settle_one(entry))
+        return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms))
+
+    async def settle_start(self) -> Counter[str]:
+        """Pass over the registry until no lease of another process is left to wait for (R10.45)."""
+        total: Counter[str] = Counter()
+        while True:
+            done = await self.pass_over()
+            total += done.counts
+            if done.again_at_ms is None:
+                return total
+            left_s = (done.again_at_ms - self._clock.now_ms()) / 1000
+            await self._clock.sleep(min(LONGEST_PAUSE_S, max(0.0, left_s) + 0.05))
+
+    async def _act(self, entry: Entry) -> Entry:
+        """The next thing, and the wake if it brought a decision."""
+        need = need_of(entry, now_ms=self._clock.now_ms())
+        if need.action is Action.ASK:
+            entry, _ = await self._ask(entry, wakes=True)
+            need = need_of(entry, now_ms=self._clock.now_ms())
+        if need.action is Action.WAKE:
+            await self._wake(entry)
+        if need.action is Action.CANCEL:
+            await self._take_back(entry)
+        return await self._desk.get(entry.approval_id) or entry
+
+    async def _wake(self, entry: Entry) -> None:
+        claim_id = self._new_id(32)
+        claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
+        if not claimed.is_change or claimed.entry is None:
+            return
+        is_delivered = False
+        try:
+            await self._wakes.wake(_wake_of(claimed.entry))
+            is_delivered = True
+        finally:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._desk.apply(entry.approval_id, FinishWake(claim_id, is_delivered))
+
+
+def _wake_of(entry: Entry) -> Wake:
+    decision = entry.decision
+    assert decision is not None, "a wake is owed for a decision only"  # noqa: S101
+    said = f"Canon approval {entry.approval_id} resolved: {decision}"
+    return Wake(
+        key=f"canon-detached-approval:{entry.approval_id}",
+        text=f"{said} — {entry.summary}" if entry.summary else said,
+        conversation_id=entry.conversation_id,
+        user_id=entry.responded_by or "canon-approval",
+        session_key=entry.requesting_session_key,
+        approval_id=entry.approval_id,
+        decision=decision,
+    )
+
+
+def _read_answer(answer: ApprovalAnswer) -> Answer:
+    match answer.word:
+        case ApprovalWord.ALLOW:
+            return Decided(Decision.ALLOW, answer.responded_by)
+        case ApprovalWord.DENY:
+            return Decided(Decision.DENY, answer.responded_by)
+        case ApprovalWord.PENDING:
+            return StillPending(answer.expires_at_ms)
+        case ApprovalWord.TIMEOUT:
+            return TimedOut()
+        case None:
+            return Unclear()
+
+
+def _is_about_expiry(error: ApiError) -> bool:
+    """R10.14, C1: a 400 whose text or code speaks of the expiry."""
+    said = f"{error.api_code or ''} {error.message}".casefold()
+    return error.status == 400 and ("expires" in said or "expiry" in said)
+
+
+def _with_expiry(ask: ApprovalRequest, expires_at_ms: int) -> ApprovalRequest:
+    return replace(ask, expires_at_ms=expires_at_ms)
+
+
+def _word(entry: Entry) -> str:
+    """How a pass counts an approval."""
+    return {Status.ORPHANED: "unknown", Status.CREATING: "pending", Status.CONSUMING: "pending"}.get(
+        entry.status, entry.status.value
+    )

@@ -1,0 +1,580 @@
+"""Asking, checking, hearing and waking, against a Canon that keeps approvals as the server does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.approvals.book import Book, Renderer
+from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Owner
+from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Unclear
+from canon_hermes_plugin.approvals.service import NotActivated
+from canon_hermes_plugin.approvals.store import RegistryDamaged
+from canon_hermes_plugin.approvals.wish import read_wish
+from canon_ops.client.errors import ApiError, RequestFailed
+from tests.support.approving import OWNER, Approving, broken, refused, until
+
+INVOICE = read_wish(title="File invoice", question="Proceed?", options=["yes", "no"], context={"Supplier": "Acme"})
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Approving:
+    return Approving(tmp_path / "canon")
+
+
+async def ask(world: Approving, *, responder: str | None = "owner-1", conversation: str = "convo-1") -> str:
+    result = await world.service.request(
+        INVOICE, conversation_id=conversation, responder=responder, session_key="agent:canon:convo-1"
+    )
+    return str(result["approvalId"])
+
+
+async def hear(world: Approving, approval_id: str) -> None:
+    """The receipt arrives on the stream, and what follows from it is done."""
+    assert await world.service.see_receipt(approval_id)
+    await world.service.follow_up(approval_id)
+
+
+# Asking
+
+
+async def test_a_request_is_reserved_before_it_is_sent(world: Approving) -> None:
+    """S10.10: during the create the registry holds exactly one creating entry; afterwards all that Canon said."""
+    world.canon.responder, world.canon.pause = "owner-1", asyncio.Event()
+    asking = asyncio.create_task(
+        world.service.request(INVOICE, conversation_id="convo-9", responder=None, session_key=None)
+    )
+    await until(lambda: world.canon.creates)
+    (reserved,) = world.store.read()
+    assert (reserved.status, reserved.conversation_id) == ("creating", "convo-9")
+    world.canon.pause.set()
+
+    result = await asking
+
+    (request,) = world.canon.creates
+    body = request.body()
+    assert result["approvalId"].startswith("hermes-")
+    assert len(result["approvalId"]) == 27
+    assert (result["status"], result["responseUserId"], result["expiresAt"]) == (
+        "pending", "owner-1", request.expires_at_ms,
+    )  # fmt: skip
+    assert "check_approval" in result["note"]
+    assert body["allowSessionRule"] is False
+    assert "responseUserId" not in body
+    assert (body["toolName"], body["toolSummary"]) == ("File invoice", "Proceed?")
+    assert [row["label"] for row in body["details"]] == ["Supplier", "Options"]
+    assert request.expires_at_ms - world.clock.now_ms() > (72 * 3600 - 60) * 1000
+    entry = world.entry(result["approvalId"])
+    assert (entry["status"], entry["responseUserId"], entry["summary"]) == ("pending", "owner-1", "Proceed?")
+    assert (entry["environmentId"], entry["agentId"]) == ("env", "agent_1")
+
+
+async def test_a_responder_that_canon_does_not_name(world: Approving) -> None:
+    """S10.11, D47: it fails, is orphaned, and the request is taken back from Canon."""
+    world.canon.responder = None
+
+    with pytest.raises(NotActivated, match="could not be activated safely"):
+        await ask(world, responder=None)
+
+    (entry,) = world.store.read()
+    assert (entry.status, entry.fields["identityMismatch"], entry.fields["cancelPending"]) == ("orphaned", True, False)
+    assert "no responder" in entry.fields["creationError"]
+    assert world.canon.consumes == [("convo-1", entry.approval_id, True)]
+    assert world.canon.held[entry.approval_id].is_cancelled
+
+
+async def test_a_request_that_cannot_be_taken_back_yet(world: Approving) -> None:
+    """D47: as long as Canon may still show it, every pass tries again."""
+    world.canon.responder = None
+    with pytest.raises(NotActivated):
+        asking = asyncio.create_task(ask(world, responder=None))
+        await until(lambda: world.canon.held)
+        world.canon.fails_before = [broken()]
+        await asking
+    (approval_id,) = world.canon.held
+    assert not world.canon.held[approval_id].is_cancelled
+
+    await world.service.pass_over()
+
+    assert world.canon.held[approval_id].is_cancelled
+    assert (await world.service.pass_over()).counts == {}
+
+
+async def test_the_trusted_human_is_the_responder(world: Approving) -> None:
+    """S10.12: who is asked comes from the turn, and no rule for the session is offered."""
+    approval_id = await ask(world, responder="member-9")
+
+    body = world.canon.creates[0].body()
+    assert (body["responseUserId"], body["allowSessionRule"]) == ("member-9", False)
+    assert world.entry(approval_id)["responseUserId"] == "member-9"
+
+
+async def test_a_refusal_closes_the_reservation(world: Approving) -> None:
+    """S10.13: an unrelated 400 is final, after one call."""
+    world.canon.fails_before = [refused(400, "conversation is archived")]
+
+    with pytest.raises(ApiError):
+        await ask(world)
+
+    (entry,) = world.store.read()
+    assert entry.status == "orphaned"
+    assert "400" in entry.fields["creationError"]
+    assert len(world.canon.creates) == 1
+
+
+@pytest.mark.parametrize(("cap", "calls"), [("reject", 2), ("clamp", 1)])
+async def test_an_older_servers_ceiling(world: Approving, cap: str, calls: int) -> None:
+    """S10.14, C1: refused or clamped, the approval lives for thirty minutes under the same id."""
+    world.canon.caps_expiry = cap
+
+    approval_id = await ask(world)
+
+    assert len(world.canon.creates) == calls
+    assert {request.approval_id for request in world.canon.creates} == {approval_id}
+    assert world.entry(approval_id)["expiresAt"] == world.clock.now_ms() + 1_800_000
+
+
+async def test_a_short_wish_is_not_asked_twice(world: Approving) -> None:
+    """C1: a refusal over the expiry of a request that was short already is final."""
+    world.canon.fails_before = [refused(400, "expiresAt is odd")]
+    short = read_wish(question="Now?", timeout_seconds=60)
+
+    with pytest.raises(ApiError):
+        await world.service.request(short, conversation_id="convo-1", responder="u", session_key=None)
+
+    assert len(world.canon.creates) == 1
+
+
+@pytest.mark.parametrize("error", [broken(), refused(500), refused(409), refused(408), refused(425), refused(429)])
+async def test_a_create_that_may_have_happened(world: Approving, error: RequestFailed) -> None:
+    """S10.15: what nobody knows stays creating, without a word about why."""
+    world.canon.fails_after = [error]
+
+    with pytest.raises(type(error)):
+        await ask(world)
+
+    (entry,) = world.store.read()
+    assert entry.status == "creating"
+    assert "creationError" not in entry.fields
+
+
+async def test_nothing_is_sent_without_a_registry(world: Approving) -> None:
+    """S10.16: an approval that could not be remembered is not asked for."""
+    world.file.parent.mkdir()
+    world.file.write_text("{not json")
+
+    with pytest.raises(RegistryDamaged):
+        await ask(world)
+
+    assert world.canon.creates == []
+
+
+async def test_a_slow_create_that_was_taken_over(world: Approving) -> None:
+    """D47: whoever comes too late to activate reports how the approval stands, and asks nobody again."""
+    world.canon.pause = asyncio.Event()
+    asking = asyncio.create_task(ask(world))
+    await until(lambda: world.canon.creates)
+    (entry,) = world.store.read()
+    world.clock._elapsed_s += 301
+    world.store.apply_one(entry.approval_id, ClaimConsume("other"))
+    world.store.apply_one(entry.approval_id, FinishConsume("other", Unclear(), wakes=True))
+    world.canon.pause.set()
+
+    assert await asking == entry.approval_id
+    assert world.entry(entry.approval_id)["status"] == "pending"
+    assert not any(cancel for _, _, cancel in world.canon.consumes)
+
+
+# Checking
+
+
+async def test_a_decision_is_fetched_once(world: Approving) -> None:
+    """S10.18: the second check answers from the registry."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+
+    first = await world.service.check(approval_id, conversation_id="convo-1")
+    second = await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert first == second == {
+        "status": "resolved", "decision": "allow", "approvalId": approval_id, "conversationId": "convo-1",
+        "respondedBy": "owner-1",
+    }  # fmt: skip
+    assert len(world.canon.consumes) == 1
+    assert world.inbox.wakes == {}
+
+
+async def test_two_checks_at_once(world: Approving) -> None:
+    """S10.19: one consumes, the other says that somebody is at it."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.canon.pause = asyncio.Event()
+    checks = [asyncio.create_task(world.service.check(approval_id, conversation_id="convo-1")) for _ in range(2)]
+    await until(lambda: world.canon.consumes and any(check.done() for check in checks))
+    world.canon.pause.set()
+
+    results = [await check for check in checks]
+
+    assert sorted(result["status"] for result in results) == ["pending", "resolved"]
+    assert {result.get("leaseKind") for result in results} == {None, "consume"}
+    assert len(world.canon.consumes) == 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "by", "words"),
+    [
+        ("owner-1", "member-9", "identity mismatch"),
+        ("owner-1", None, "missing"),
+    ],
+)
+async def test_an_answer_that_does_not_count(world: Approving, expected: str, by: str | None, words: str) -> None:
+    """S10.20, S10.21: unknown, with the reason, and never a decision."""
+    approval_id = await ask(world, responder=expected)
+    world.canon.answer(approval_id, "allow", by)
+
+    result = await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert result["status"] == "unknown"
+    assert "decision" not in result
+    assert words in result["note"]
+    assert "re-issue" in result["note"]
+    assert world.entry(approval_id)["identityMismatch"] is True
+
+
+async def test_not_yet(world: Approving) -> None:
+    """S10.22: the server's expiry is taken over."""
+    approval_id = await ask(world)
+    until = world.canon.held[approval_id].request.expires_at_ms
+
+    result = await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert result == {
+        "status": "pending", "approvalId": approval_id, "conversationId": "convo-1", "expiresAt": until,
+    }  # fmt: skip
+
+
+async def test_nobody_answered_in_time(world: Approving) -> None:
+    """S10.23: expired, and to be asked again."""
+    approval_id = await ask(world)
+    world.clock._elapsed_s += 73 * 3600
+
+    result = await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert result["status"] == "expired"
+    assert "re-issue" in result["note"]
+    assert world.entry(approval_id)["status"] == "expired"
+
+
+async def test_canon_does_not_know_it(world: Approving) -> None:
+    """S10.24: unknown is no denial; the second check asks nobody."""
+    approval_id = await ask(world)
+    del world.canon.held[approval_id]
+
+    results = [await world.service.check(approval_id, conversation_id="convo-1") for _ in range(2)]
+
+    assert [result["status"] for result in results] == ["unknown", "unknown"]
+    assert all("decision" not in result and "re-issue" in result["note"] for result in results)
+    assert len(world.canon.consumes) == 1
+    assert world.entry(approval_id)["status"] == "orphaned"
+
+
+async def test_an_id_that_nobody_knows(world: Approving) -> None:
+    """S10.25: nothing is asked."""
+    result = await world.service.check("hermes-nobody", conversation_id="convo-1")
+
+    assert (result["status"], world.canon.consumes) == ("unknown", [])
+    assert not world.file.exists()
+
+
+async def test_another_conversations_approval(world: Approving) -> None:
+    """S10.46: refused before anything is asked, and still pending."""
+    approval_id = await ask(world, conversation="convo-9")
+
+    with pytest.raises(PermissionError):
+        await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert world.canon.consumes == []
+    assert world.entry(approval_id)["status"] == "pending"
+
+
+@pytest.mark.parametrize("error", [broken(), refused(500), refused(429), refused(401)])
+async def test_a_check_that_fails_is_made_good(world: Approving, error: RequestFailed) -> None:
+    """T12: the failure is told, and the scan asks again; Canon's tombstone repeats what was lost."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "deny")
+    world.canon.fails_after = [error]
+
+    with pytest.raises(type(error)):
+        await world.service.check(approval_id, conversation_id="convo-1")
+    assert world.entry(approval_id)["reconcilePending"] is True
+    assert await world.service.due() == (approval_id,)
+    await world.service.follow_up(approval_id)
+
+    assert world.entry(approval_id)["decision"] == "deny"
+    assert [wake.decision for wake in world.inbox.wakes.values()] == [Decision.DENY]
+
+
+async def test_a_check_that_is_cancelled(world: Approving) -> None:
+    """R10.20: the host gave the tool up; the entry does not wait for a lease, and the decision is not lost."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.canon.pause = asyncio.Event()
+    check = asyncio.create_task(world.service.check(approval_id, conversation_id="convo-1"))
+    await until(lambda: world.canon.consumes)
+    check.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await check
+    assert world.entry(approval_id)["reconcilePending"] is True
+    world.canon.pause.set()
+
+    await world.service.follow_up(approval_id)
+
+    assert len(world.inbox.wakes) == 1
+
+
+async def test_an_answer_that_means_nothing(world: Approving) -> None:
+    """T12, R10.20: unknown for now, and still open."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "perhaps")
+
+    result = await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert result["status"] == "unknown"
+    assert world.entry(approval_id)["status"] == "pending"
+
+
+# Hearing and waking
+
+
+async def test_a_receipt_wakes_the_agent(world: Approving) -> None:
+    """S10.27, S10.28: one consume, one wake, with the words and the human."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "deny")
+
+    await hear(world, approval_id)
+
+    assert world.canon.consumes == [("convo-1", approval_id, False)]
+    (wake,) = world.inbox.wakes.values()
+    assert wake.text == f"Canon approval {approval_id} resolved: deny — Proceed?"
+    assert (wake.key, wake.conversation_id, wake.user_id, wake.session_key) == (
+        f"canon-detached-approval:{approval_id}", "convo-1", "owner-1", "agent:canon:convo-1",
+    )  # fmt: skip
+    entry = world.entry(approval_id)
+    assert (entry["wakeStatus"], entry["receiptPending"]) == ("delivered", False)
+
+
+async def test_a_receipt_for_what_canon_lost(world: Approving) -> None:
+    """S10.29: orphaned, no decision, nobody woken."""
+    approval_id = await ask(world)
+    del world.canon.held[approval_id]
+
+    await hear(world, approval_id)
+
+    assert world.entry(approval_id)["status"] == "orphaned"
+    assert world.inbox.wakes == {}
+
+
+async def test_a_receipt_overtakes_the_creation(world: Approving) -> None:
+    """S10.30: it is remembered, waits for the lease's holder, and is dealt with after the activation."""
+    approval_id = await ask(world)
+    entry = world.store.read().entries[approval_id]
+    # The same moment again, with the create's answer still on its way.
+    creating = entry.without("createdAt", "createdFromClaimId").with_(status="creating")
+    creating = creating.with_claim(ClaimKind.CREATE, Claim("held", world.clock.now_ms() + 300_000, "gw"))
+    world.file.write_bytes(_rendered(creating))
+    world.canon.answer(approval_id, "allow")
+
+    assert await world.service.see_receipt(approval_id)
+    following = asyncio.create_task(world.service.follow_up(approval_id))
+    await world.clock.advance(1)
+    assert world.canon.consumes == []
+    world.store.apply_one(approval_id, Activate("held", 9e12, "owner-1"))
+    await world.clock.advance(6)
+    await following
+
+    assert len(world.canon.consumes) == 1
+    assert (world.entry(approval_id)["wakeStatus"], world.entry(approval_id)["receiptPending"]) == ("delivered", False)
+
+
+def _rendered(*entries: Any) -> bytes:
+    return Renderer().data(Book({entry.approval_id: entry for entry in entries}))
+
+
+async def abandoned(world: Approving) -> str:
+    """A creation whose gateway died after Canon had it."""
+    world.canon.fails_after = [broken()]
+    with pytest.raises(RequestFailed):
+        await ask(world)
+    world.clock._elapsed_s += 301
+    (entry,) = world.store.read()
+    return entry.approval_id
+
+
+async def test_an_abandoned_creation_with_a_receipt(world: Approving) -> None:
+    """S10.31: the same outcome as an activated one."""
+    approval_id = await abandoned(world)
+    world.canon.answer(approval_id, "allow")
+
+    await hear(world, approval_id)
+
+    assert (len(world.canon.consumes), len(world.inbox.wakes)) == (1, 1)
+
+
+async def test_an_abandoned_creation_without_a_receipt(world: Approving) -> None:
+    """S10.32, S10.33: the scan asks; a failure is asked about again, until it is known."""
+    approval_id = await abandoned(world)
+    assert await world.service.due() == (approval_id,)
+    await world.service.follow_up(approval_id)
+    assert (world.entry(approval_id)["status"], world.entry(approval_id)["reconcilePending"]) == ("pending", False)
+    assert await world.service.due() == ()
+
+    world.canon.fails_before = [broken()]
+    world.canon.answer(approval_id, "allow")
+    await world.service.see_receipt(approval_id)
+    with pytest.raises(RequestFailed):
+        await world.service.follow_up(approval_id)
+    assert world.entry(approval_id)["reconcilePending"] is True
+    await world.service.follow_up(approval_id)
+
+    assert world.entry(approval_id)["wakeStatus"] == "delivered"
+
+
+async def test_an_inbox_that_fails_once(world: Approving) -> None:
+    """S10.34, S10.44: the wake stays owed, and the scan pays it; the agent hears it once."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.inbox.fails = [OSError("disk")]
+
+    with pytest.raises(OSError, match="disk"):
+        await hear(world, approval_id)
+    entry = world.entry(approval_id)
+    assert (entry["wakeStatus"], entry["receiptPending"]) == ("pending", True)
+    assert await world.service.due() == (approval_id,)
+    await world.service.follow_up(approval_id)
+
+    assert (world.inbox.attempts, len(world.inbox.wakes)) == (2, 1)
+    assert world.entry(approval_id)["wakeStatus"] == "delivered"
+    assert len(world.canon.consumes) == 1
+
+
+async def test_a_blocking_approvals_receipt_is_not_ours(world: Approving) -> None:
+    """S10.35: an id that is not in the registry is left to others, and makes no file."""
+    assert not await world.service.see_receipt("hermes-blocking")
+    assert world.canon.consumes == []
+    assert not world.file.exists()
+
+
+async def test_a_receipt_after_a_check(world: Approving) -> None:
+    """S10.26, S10.36: who asked has the answer; nobody is woken for it."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    await world.service.check(approval_id, conversation_id="convo-1")
+
+    await hear(world, approval_id)
+
+    assert (len(world.canon.consumes), world.inbox.wakes) == (1, {})
+    assert "wakeStatus" not in world.entry(approval_id)
+    assert await world.service.due() == ()
+
+
+async def test_two_gateways_hear_it(world: Approving) -> None:
+    """S10.45, R10.33: both are told; one asks, one wakes."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    other = world.gateway("other")
+
+    await asyncio.gather(*(gateway.see_receipt(approval_id) for gateway in (world.service, other)))
+    await asyncio.gather(*(gateway.follow_up(approval_id) for gateway in (world.service, other)))
+
+    assert (len(world.canon.consumes), world.inbox.attempts) == (1, 1)
+
+
+# Starting
+
+
+async def test_a_start_settles_what_is_open(world: Approving) -> None:
+    """S10.37 to S10.40: asked about once each, counted, and a second start finds nothing to do."""
+    resolved, lost, quiet = [await ask(world) for _ in range(3)]
+    world.canon.answer(resolved, "allow")
+    del world.canon.held[lost]
+
+    counts = await world.service.settle_start()
+    again = await world.service.settle_start()
+
+    assert counts == {"resolved": 1, "unknown": 1, "pending": 1}
+    assert again == {"pending": 1}
+    assert [approval_id for _, approval_id, _ in world.canon.consumes].count(resolved) == 1
+    assert list(world.inbox.wakes) == [f"canon-detached-approval:{resolved}"]
+    assert world.entry(quiet)["status"] == "pending"
+
+
+@pytest.mark.parametrize("what", ["consume", "wake"])
+async def test_a_start_waits_for_a_dead_process(world: Approving, what: str) -> None:
+    """S10.41, S10.42: its lease is waited out, to the moment, and never taken."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    if what == "consume":
+        world.store.apply_one(approval_id, ClaimConsume("dead", "p0"))
+    else:
+        world.inbox.fails = [OSError("disk")]
+        with pytest.raises(OSError, match="disk"):
+            await hear(world, approval_id)
+        world.store.apply_one(approval_id, ClaimWake("dead", "p0"))
+
+    starting = asyncio.create_task(world.service.settle_start())
+    await world.clock.advance(59.9)
+    assert world.inbox.wakes == {}
+    await world.clock.advance(0.2)
+    await starting
+
+    assert len(world.inbox.wakes) == 1
+    assert len(world.canon.consumes) == 1
+
+
+async def test_a_wake_that_fails_at_the_start(world: Approving) -> None:
+    """S10.43: it is counted as an error and made good by the next."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.inbox.fails = [OSError("disk")]
+
+    assert (await world.service.pass_over()).counts == {"error": 1}
+    assert world.entry(approval_id)["wakeStatus"] == "pending"
+    assert (await world.service.pass_over()).counts == {"resolved": 1}
+
+    assert (world.inbox.attempts, len(world.inbox.wakes)) == (2, 1)
+
+
+async def test_agents_that_share_a_home(world: Approving) -> None:
+    """A1: another agent's approval is left alone; one without an owner belongs to the agent of its conversation."""
+    mine = await ask(world)
+    other = world.gateway("other", Owner("env", "agent_2"))
+    theirs = world.store.read().entries[mine].with_(approvalId="theirs", agentId="agent_2")
+    published = theirs.without("agentId", "environmentId").with_(approvalId="published")
+    foreign = published.with_(approvalId="foreign", conversationId="convo-77")
+    world.file.write_bytes(_rendered(world.store.read().entries[mine], theirs, published, foreign))
+
+    await world.service.pass_over()
+    assert sorted(approval_id for _, approval_id, _ in world.canon.consumes) == sorted([mine, "published"])
+    assert (await other.check(mine, conversation_id="convo-1"))["status"] == "unknown"
+    assert await other.due() == ()
+
+    assert world.entry("foreign")["status"] == "pending"
+    assert world.entry("theirs")["status"] == "pending"
+    assert OWNER.agent_id == "agent_1"
+
+
+async def test_many_are_asked_about_at_once(world: Approving) -> None:
+    """Issue's number: a pass over many approvals has several calls on their way, and a limit."""
+    ids = [await ask(world) for _ in range(20)]
+    world.canon.pause = asyncio.Event()
+    passing = asyncio.create_task(world.service.pass_over(limit=5))
+    for _ in range(400):
+        await asyncio.sleep(0)
+
+    assert len(world.canon.consumes) == 5
+    world.canon.pause.set()
+    assert (await passing).counts == {"pending": 20}
+    assert {approval_id for _, approval_id, _ in world.canon.consumes} == set(ids)
