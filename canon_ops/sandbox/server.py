@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -28,7 +29,7 @@ from canon_ops.sandbox.records import Json
 from canon_ops.sandbox.serving import ServerThread, loopback_socket, write_ready_file
 from canon_ops.sandbox.state import World
 
-__all__ = ["CanonSandbox", "SandboxBroken"]
+__all__ = ["CanonSandbox", "PortInUse", "SandboxBroken", "listening"]
 
 
 class SandboxBroken(AssertionError):
@@ -72,9 +73,9 @@ class CanonSandbox:
         Raises:
             PortInUse: a fixed port is taken.
         """
-        api = _listen(self.options.port)
+        api = listening(self.options.port)
         try:
-            stream = _listen(self.options.stream_port)
+            stream = listening(self.options.stream_port)
         except PortInUse:
             api.close()
             raise
@@ -163,7 +164,12 @@ class CanonSandbox:
         return await asyncio.to_thread(self.wait, what, timeout_s=timeout_s, **match)
 
 
-def _listen(port: int) -> Any:
+def listening(port: int) -> socket.socket:
+    """A socket on a loopback port.
+
+    Raises:
+        PortInUse: it is taken.
+    """
     try:
         return loopback_socket(port)
     except OSError as exc:

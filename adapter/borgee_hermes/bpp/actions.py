@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from borgee_hermes.bpp.errors import ProtocolError
 from borgee_hermes.bpp.values import User, ZonePage, conversation, conversations, task, tasks, zone_page
@@ -20,6 +20,7 @@ from borgee_hermes.bpp.values import User, ZonePage, conversation, conversations
 __all__ = [
     "Action",
     "create_channel",
+    "create_dm",
     "create_task",
     "delete_channel",
     "delete_message",
@@ -28,8 +29,10 @@ __all__ = [
     "get_me",
     "get_task",
     "list_channels",
+    "list_task_property_definitions",
     "list_tasks",
     "list_zones",
+    "react",
     "read_channel_history",
     "send_message",
     "set_task_property",
@@ -37,6 +40,8 @@ __all__ = [
     "update_channel",
     "update_task",
 ]
+
+_RENDERS: Final = frozenset({"url", "identifier", "text"})
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
@@ -93,6 +98,23 @@ def edit_message(message_id: str, content: str) -> Action[None]:
 def delete_message(message_id: str) -> Action[None]:
     """Take an own message away."""
     return Action("delete_message", {"message_id": message_id}, _nothing)
+
+
+def react(message_id: str, emoji: str, *, removed: bool = False) -> Action[None]:
+    """Put an emoji on a message, or take it off."""
+    return Action("react", {"message_id": message_id, "emoji": emoji, "removed": removed}, _nothing)
+
+
+def create_dm(user_id: str) -> Action[str]:
+    """The direct channel with somebody; the answer is its id."""
+    return Action("create_dm", {"user_id": user_id}, _channel_id)
+
+
+def _channel_id(value: object) -> str:
+    found = value.get("channel_id") if isinstance(value, Mapping) else None
+    if not isinstance(found, str) or not found:
+        raise ProtocolError("Borgee made a direct channel and did not tell its id.")
+    return found
 
 
 def read_channel_history(
@@ -175,6 +197,17 @@ def set_task_property(task_id: str, key: str, value: str) -> Action[Json]:
 def delete_task_property(task_id: str, key: str) -> Action[Json]:
     """Take one away."""
     return Action("delete_task_property", {"task_id": task_id, "key": key}, task)
+
+
+def list_task_property_definitions() -> Action[list[Json]]:
+    """The properties that a task may have; a way of showing one that we do not know is plain text."""
+    return Action("list_task_property_definitions", {}, _definitions)
+
+
+def _definitions(value: object) -> list[Json]:
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise ProtocolError("Borgee sent property definitions that are not a list of objects.")
+    return [{**item, "render": item.get("render") if item.get("render") in _RENDERS else "text"} for item in value]
 
 
 # Channels and zones -------------------------------------------------------------------------------------------------
