@@ -82,7 +82,7 @@ function __canon_ops_members
                 'doctor' 'Check an installation, and name the command that repairs what is wrong, or repair it.' \
                 'version' 'Show the versions of canon-ops, of Hermes and of Python.' \
                 'demo' 'Watch the whole product work, in a temporary home and without any network.' \
-                'sandbox' 'Serve Canon or a model on loopback, for trials and tests.' \
+                'sandbox' 'Serve Canon, Borgee or a model on loopback, for trials and tests.' \
                 'completion' 'Complete commands, options and values in bash, zsh and fish.' \
                 'man' 'Read the manual.' \
                 'schema' 'Describe the JSON documents of the other commands.'
@@ -143,6 +143,7 @@ function __canon_ops_members
         case 'sandbox'
             printf '%s\t%s\n' \
                 'canon' 'Serve the Canon API and stream on loopback until stopped.' \
+                'borgee' 'Serve Borgee\'s websocket on loopback until stopped.' \
                 'model' 'Serve a scripted chat model on loopback until stopped.'
         case 'completion'
             printf '%s\t%s\n' \
@@ -1194,6 +1195,29 @@ function __canon_ops_options
                 '--color' 'When to use colour.' \
                 '-h' 'Show this message and exit.' \
                 '--help' 'Show this message and exit.'
+        case 'sandbox borgee'
+            printf '%s\t%s\n' \
+                '--port' 'Port of the websocket; 0 takes a free one.' \
+                '--admin-port' 'Port of the human side; 0 takes a free one.' \
+                '--no-mention' 'Send the agent every message of its channels, mentioned or not.' \
+                '--echo' 'Send an agent\'s own messages back to it, before or after the answer to its action.' \
+                '--fault' 'Arm a fault before the first request; an unknown name lists them.' \
+                '--ready-file' 'Write the endpoints there as JSON, whole and last.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
         case 'sandbox model'
             printf '%s\t%s\n' \
                 '--port' 'Port; 0 takes a free one.' \
@@ -1375,7 +1399,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'
@@ -1407,6 +1431,8 @@ function __canon_ops_takes
             echo 'words info warning error'
         case '* --to'
             echo 'words keyring file'
+        case '* --echo'
+            echo 'words no before after'
         case '* --way'
             echo 'words register use-profile key'
     end
@@ -1479,9 +1505,9 @@ function __canon_ops_argument
         case 'completion uninstall 1'
             echo 'words bash zsh fish'
         case 'man show *'
-            echo 'words add audit bind canon completion config creds demo diff doctor edit env export get heal history host import install lint list man migrate model move path preferences profile recommend remove rollback sandbox schema set setup show snapshot status test unbind undo uninstall unset upgrade validate version'
+            echo 'words add audit bind borgee canon completion config creds demo diff doctor edit env export get heal history host import install lint list man migrate model move path preferences profile recommend remove rollback sandbox schema set setup show snapshot status test unbind undo uninstall unset upgrade validate version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

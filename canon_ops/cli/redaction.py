@@ -60,7 +60,7 @@ class Redactor:
 
     def add(self, value: str) -> None:
         """Hide ``value`` from now on, unless it is too short to tell from an ordinary word."""
-        if len(value) >= _SHORTEST and not value.startswith("agk_live_sandbox_"):
+        if len(value) >= _SHORTEST and not value.startswith(("agk_live_sandbox_", "bgr_live_sandbox_")):
             self._values.add(value)
 
     def learn_tree(self, path: Sequence[str | int], value: object) -> None:

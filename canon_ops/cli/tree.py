@@ -262,10 +262,11 @@ ROOT = Entry(
         ),
         Entry(
             "sandbox",
-            "Serve Canon or a model on loopback, for trials and tests.",
+            "Serve Canon, Borgee or a model on loopback, for trials and tests.",
             section="Try",
             children=(
                 Entry("canon", "Serve the Canon API and stream on loopback until stopped.", "sandbox:canon_command"),
+                Entry("borgee", "Serve Borgee's websocket on loopback until stopped.", "sandbox:borgee_command"),
                 Entry("model", "Serve a scripted chat model on loopback until stopped.", "sandbox:model_command"),
             ),
         ),

@@ -25,7 +25,14 @@ SCHEMAS = {
     " ".join(command.words): document_schema(command.document_words, command.data) for command in loaded_commands()
 }
 
-both = pytest.mark.parametrize("which", ["canon", "model"])
+# An address that each answers, and with what: Borgee's websocket lets nobody in without a key.
+ALIVE = {
+    "borgee": ("{base_url}/ws/plugin", 401),
+    "canon": ("{api}/healthz/", 200),
+    "model": ("{base_url}/models", 200),
+}
+
+each = pytest.mark.parametrize("which", ["borgee", "canon", "model"])
 
 
 @pytest.fixture
@@ -47,26 +54,26 @@ def serving(which: str, *options: str, environ: dict[str, str]) -> Iterator[subp
         child.communicate()
 
 
-@both
+@each
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_serves_until_a_signal(which: str, number: signal.Signals, code: int, environ: dict[str, str]) -> None:
     """It answers on the printed address, writes the same to the ready file, and ends with the signal's code."""
     ready = Path(environ["HOME"]) / f"{which}.json"
     with serving(which, environ=environ) as child:
         told = json.loads(ready.read_text())
-        url = f"{told['api']}/healthz/" if which == "canon" else f"{told['base_url']}/models"
-        status = httpx.get(url, trust_env=False).status_code
+        url, expected = ALIVE[which]
+        status = httpx.get(url.format(**told), trust_env=False).status_code
 
         child.send_signal(number)
         out, err = child.communicate(timeout=20)
 
-    assert status == 200
+    assert status == expected
     assert dict(line.split("\t") for line in out.splitlines()) == told
     assert err == f"Serving until Ctrl-C.\n{'Interrupted.' if code == 130 else 'Terminated.'}\n"
     assert child.returncode == code
 
 
-@both
+@each
 def test_json_is_one_object_a_line(which: str, environ: dict[str, str]) -> None:
     """The endpoints when it is ready, and an object about its end; both agree with the event's schema."""
     with serving(which, "--json", environ=environ) as child:
@@ -80,7 +87,7 @@ def test_json_is_one_object_a_line(which: str, environ: dict[str, str]) -> None:
     assert [event["exit_code"] for event in events] == [0, 143]
 
 
-@both
+@each
 def test_a_port_that_is_taken_is_named(which: str, environ: dict[str, str]) -> None:
     """Exit 3, the address, and what to do; nothing is served."""
     with serving("canon", environ=environ):
@@ -94,7 +101,7 @@ def test_a_port_that_is_taken_is_named(which: str, environ: dict[str, str]) -> N
     assert f"127.0.0.1:{taken} cannot be used" in done.stderr
 
 
-@both
+@each
 def test_a_closed_stdout_ends_it_at_once(which: str, environ: dict[str, str]) -> None:
     """Nobody could learn where it listens, so it does not serve."""
     done = subprocess.run(

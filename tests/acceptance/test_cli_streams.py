@@ -83,7 +83,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
 # They look for a Hermes, and would exit with 3 or 1 where there is none.
 WITH_A_HOST = {"host list", "host show", "install", "upgrade"}
 # They run until they are stopped; tested in test_cli_sandbox.py.
-FOREGROUND = {"sandbox canon", "sandbox model"}
+FOREGROUND = {"sandbox borgee", "sandbox canon", "sandbox model"}
 # Their failure in an empty home has nothing to say on stdout.
 SILENT = {
     "config edit",

@@ -53,7 +53,7 @@ class Handling:
             if self.request == "raise":
                 raise RuntimeError("as ordered")
             if self.request == "huge":
-                return "x" * 40_000
+                return "x" * 200_000
             return self.request if isinstance(self.request, dict) else None
         finally:
             self.running -= 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Literal
 
 import click
 
+from borgee_hermes.loopback.options import BorgeeEndpoints, BorgeeOptions
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.errors import Terminated
@@ -15,7 +17,7 @@ from canon_ops.errors import OutsideError
 from canon_ops.files.writable import require_place
 from canon_ops.sandbox.options import PROJECTS, CanonOptions, Endpoints, ModelEndpoints, ModelOptions
 
-__all__ = ["SandboxNotInstalled", "canon_command", "model_command"]
+__all__ = ["SandboxNotInstalled", "borgee_command", "canon_command", "model_command"]
 
 PORT = click.IntRange(0, 65535)
 READY_FILE = click.option(
@@ -23,6 +25,15 @@ READY_FILE = click.option(
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the endpoints there as JSON, whole and last.",
+)
+
+
+FAULTS = click.option(
+    "--fault",
+    "faults",
+    metavar="NAME[:SETTING=VALUE,…]",
+    multiple=True,
+    help="Arm a fault before the first request; an unknown name lists them.",
 )
 
 
@@ -54,13 +65,7 @@ class SandboxNotInstalled(OutsideError):
     help="The environment that it says it is.",
 )
 @click.option("--auto-approve", is_flag=True, help="Approve registrations without a person.")
-@click.option(
-    "--fault",
-    "faults",
-    metavar="NAME[:SETTING=VALUE,…]",
-    multiple=True,
-    help="Arm a fault before the first request; an unknown name lists them.",
-)
+@FAULTS
 @READY_FILE
 def canon_command(
     context: Context,
@@ -95,6 +100,65 @@ def canon_command(
         ready_file=ready_file,
     )
     raise _ending(run_canon(options, announce))
+
+
+@declare(
+    "sandbox borgee",
+    data=BorgeeEndpoints,
+    is_event_stream=True,
+    examples=(
+        "canon-ops sandbox borgee --no-mention",
+        "canon-ops sandbox borgee --fault push-close:every=5,times=none --json",
+    ),
+)
+@click.option("--port", type=PORT, default=0, show_default=True, help="Port of the websocket; 0 takes a free one.")
+@click.option(
+    "--admin-port", type=PORT, default=0, show_default=True, help="Port of the human side; 0 takes a free one."
+)
+@click.option("--no-mention", is_flag=True, help="Send the agent every message of its channels, mentioned or not.")
+@click.option(
+    "--echo",
+    type=click.Choice(["no", "before", "after"]),
+    default="no",
+    show_default=True,
+    help="Send an agent's own messages back to it, before or after the answer to its action.",
+)
+@FAULTS
+@READY_FILE
+def borgee_command(
+    context: Context,
+    port: int,
+    admin_port: int,
+    no_mention: bool,
+    echo: Literal["no", "before", "after"],
+    faults: tuple[str, ...],
+    ready_file: Path | None,
+) -> Result:
+    """Serve Borgee's websocket on loopback until stopped.
+
+    Prints where it listens, the key of an agent that opens nothing real, and who lives there. Ctrl-C or SIGTERM stops
+    it.
+    """
+    try:
+        from borgee_hermes.loopback.run import run_borgee
+    except ModuleNotFoundError as exc:
+        raise SandboxNotInstalled(exc.name or "a library") from exc
+
+    def announce(endpoints: BorgeeEndpoints) -> None:
+        context.emit(Result(endpoints, (Fields(tuple(endpoints.as_dict().items())),)))
+        context.say("Serving until Ctrl-C.")
+
+    if ready_file is not None:
+        require_place(ready_file)
+    options = BorgeeOptions(
+        port=port,
+        admin_port=admin_port,
+        require_mention=not no_mention,
+        echo_self=echo,
+        faults=faults,
+        ready_file=ready_file,
+    )
+    raise _ending(run_borgee(options, announce))
 
 
 @declare(

@@ -108,6 +108,7 @@ CALLS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("profile", "migrate"): (("old", "--environment", "canon-dev-v1", *AWAY),),
     ("preferences", "set"): (("history.days", "5", "--diff"),),
     ("preferences", "unset"): (("history.days",),),
+    ("sandbox", "borgee"): (("--fault", "no-such-fault"),),
     ("sandbox", "canon"): (("--fault", "no-such-fault"),),
     ("sandbox", "model"): (("--port", "70000"),),
     ("schema", "show"): (("creds.list",),),
