@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel crash-files crash-durable bench clean
+.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel crash-files crash-durable storm-canon bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files a
 
 crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
+
+storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have against a real gateway (STORM_S=600 is shorter)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_storm.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done

@@ -2,8 +2,9 @@
 
 Canon keeps one turn state and one streaming node a conversation, so what concerns them leaves in the order in which the
 machine said it. The caller never waits: an effect is taken over at once, and what a preview or a final message came to
-is reported as an event of its turn. Everything else is said once; a failure is logged, and the next state or write
-repairs what people see.
+is reported as an event of its turn. Other writes are made once: a failure is logged, and the next state or write
+repairs what people see. Only what is said last of a turn is said again until Canon takes it, because nothing would
+repair that: an agent that looks busy for half an hour, or a node that nobody writes any more.
 
 Source: Canon adapter R6.2, R6.10, R6.11, R6.17, D39, D49, D57.
 """
@@ -42,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 WRITE_LIMIT_S: Final = 5.0  # a final message waits for the last preview; a second of silence is better than ten
 STATE_LIMIT_S: Final = 10.0
+LAST_PAUSES_S: Final = (0.25, 0.5, 1.0, 2.0)  # ours: within a few seconds, or not at all
 BEATS_WAITING: Final = 16  # beyond this, another "still at work" tells people nothing that the waiting ones do not
 
 
@@ -166,7 +168,11 @@ class Outbound:
             active_message_ids=effect.active_message_ids,
             opened_at_ms=effect.opened_ms,
         )
-        await self._attempt(self._surfaces.publish_turn(state), STATE_LIMIT_S, "a state", effect)
+        publish = partial(self._surfaces.publish_turn, state)
+        if effect.state.is_open:
+            await self._attempt(publish(), STATE_LIMIT_S, "a state", effect)
+        else:
+            await self._insist(publish, "the end of a turn", effect)
 
     async def _write(self, effect: WritePreview) -> None:
         write = StreamingWrite(effect.conversation_id, text=effect.text, turn_id=effect.turn_id, blocks=effect.blocks)
@@ -181,8 +187,16 @@ class Outbound:
         await self._attempt(self._surfaces.write_streaming(blank), WRITE_LIMIT_S, "the emptying of a node", effect)
 
     async def _clear(self, effect: ClearNode) -> None:
-        cleared = self._surfaces.clear_streaming(effect.conversation_id)
-        await self._attempt(cleared, STATE_LIMIT_S, "the end of a node", effect)
+        await self._insist(partial(self._surfaces.clear_streaming, effect.conversation_id), "the end of a node", effect)
+
+    async def _insist(self, call: Callable[[], Awaitable[None]], what: str, effect: PublishState | ClearNode) -> None:
+        """Make a write that nothing later repairs, again when it fails; a state that is overtaken is let go."""
+        for pause_s in (*LAST_PAUSES_S, None):
+            is_taken = await self._attempt(call(), STATE_LIMIT_S, what, effect)
+            is_overtaken = isinstance(effect, PublishState) and self._lanes.backlog(effect.conversation_id) > 0
+            if is_taken or is_overtaken or pause_s is None:
+                return
+            await self._clock.sleep(pause_s)
 
     async def _attempt(
         self,

@@ -159,10 +159,48 @@ async def test_a_failing_write_stops_nothing() -> None:
     canon.fails = True
     desk = Desk(canon)
 
-    desk.outbound.carry([state(TurnPhase.THINKING), ClearNode(TURN, ROOM), state(TurnPhase.COMPLETED)])
+    desk.outbound.carry([state(TurnPhase.THINKING), state(TurnPhase.STREAMING), state(TurnPhase.TOOL)])
     await desk.outbound.drain()
 
-    assert canon.kinds == ["thinking", "clear", "completed"]
+    assert canon.kinds == ["thinking", "streaming", "tool"]
+
+
+async def test_what_is_said_last_is_said_until_it_is_heard() -> None:
+    """Nothing repairs a lost end: the node's deletion and the closing state are repeated for some seconds, in order."""
+    canon = Canon()
+    canon.fails = True
+    desk = Desk(canon)
+
+    desk.outbound.carry([ClearNode(TURN, ROOM), state(TurnPhase.COMPLETED)])
+    await desk.clock.advance(1)
+    canon.fails = False
+    await desk.clock.advance(5)
+
+    assert canon.kinds == ["clear", "clear", "clear", "clear", "completed"]
+
+
+async def test_an_end_that_is_never_heard_is_given_up() -> None:
+    """Four pauses, and the lane goes on with the next turn."""
+    canon = Canon()
+    canon.fails = True
+    desk = Desk(canon)
+
+    desk.outbound.carry([state(TurnPhase.INTERRUPTED)])
+    await desk.clock.advance(20)
+
+    assert canon.kinds == ["interrupted"] * 5
+
+
+async def test_an_overtaken_end_is_let_go() -> None:
+    """Once the next turn has something to say, a closing state of the one before would only mislead."""
+    canon = Canon()
+    canon.fails = True
+    desk = Desk(canon)
+
+    desk.outbound.carry([state(TurnPhase.COMPLETED), state(TurnPhase.THINKING)])
+    await desk.outbound.drain()
+
+    assert canon.kinds == ["completed", "thinking"]
 
 
 async def test_beats_do_not_pile_up_behind_a_slow_server() -> None:
