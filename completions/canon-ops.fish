@@ -79,6 +79,7 @@ function __canon_ops_members
                 'preferences' 'Read and edit this tool\'s own settings.' \
                 'history' 'Look at what this tool changed.' \
                 'undo' 'Take a change of this tool back: every file gets the bytes from before it.' \
+                'inbox' 'Look at Borgee\'s messages on disk, and decide about those that a crash left in doubt.' \
                 'doctor' 'Check an installation, and name the command that repairs what is wrong, or repair it.' \
                 'version' 'Show the versions of canon-ops, of Hermes and of Python.' \
                 'demo' 'Watch the whole product work, in a temporary home and without any network.' \
@@ -140,6 +141,13 @@ function __canon_ops_members
             printf '%s\t%s\n' \
                 'list' 'List what this tool changed, the newest first.' \
                 'show' 'Show one change: when, by which command, and the difference that it made; secrets are masked.'
+        case 'inbox'
+            printf '%s\t%s\n' \
+                'list' 'List receipts of Borgee\'s inbox, the newest first.' \
+                'show' 'Show one receipt: what was said, and how far it came.' \
+                'stats' 'Count receipts, and name the sessions that wait for a person.' \
+                'discard' 'Give a quarantined receipt up; its message is never run.' \
+                'requeue' 'Let a quarantined receipt run again, effects included.'
         case 'sandbox'
             printf '%s\t%s\n' \
                 'canon' 'Serve the Canon API and stream on loopback until stopped.' \
@@ -1098,6 +1106,100 @@ function __canon_ops_options
                 '--color' 'When to use colour.' \
                 '-h' 'Show this message and exit.' \
                 '--help' 'Show this message and exit.'
+        case 'inbox'
+            printf '%s\t%s\n' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'inbox list'
+            printf '%s\t%s\n' \
+                '--status' 'Only receipts in this state; may be repeated.  [default: everything unsettled]' \
+                '--session' 'Only receipts of this session.' \
+                '-n' 'At most N.' \
+                '--last' 'At most N.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'inbox show'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'inbox stats'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'inbox discard'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'inbox requeue'
+            printf '%s\t%s\n' \
+                '--confirm-duplicate-side-effect-risk' 'Say that its tools, requests and messages may have their effect a second time.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
         case 'doctor'
             printf '%s\t%s\n' \
                 '--only' 'Ask only this check; repeat it, or part names by commas.' \
@@ -1399,7 +1501,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --session' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'
@@ -1433,6 +1535,8 @@ function __canon_ops_takes
             echo 'words keyring file'
         case '* --echo'
             echo 'words no before after'
+        case '* --status'
+            echo 'words pending processing completed failed in_doubt quarantined'
         case '* --way'
             echo 'words register use-profile key'
     end
@@ -1498,6 +1602,12 @@ function __canon_ops_argument
             echo 'any'
         case 'undo 1'
             echo 'any'
+        case 'inbox show 1'
+            echo 'any'
+        case 'inbox discard 1'
+            echo 'any'
+        case 'inbox requeue 1'
+            echo 'any'
         case 'completion show 1'
             echo 'words bash zsh fish'
         case 'completion install 1'
@@ -1505,9 +1615,9 @@ function __canon_ops_argument
         case 'completion uninstall 1'
             echo 'words bash zsh fish'
         case 'man show *'
-            echo 'words add audit bind borgee canon completion config creds demo diff doctor edit env export get heal history host import install lint list man migrate model move path preferences profile recommend remove rollback sandbox schema set setup show snapshot status test unbind undo uninstall unset upgrade validate version'
+            echo 'words add audit bind borgee canon completion config creds demo diff discard doctor edit env export get heal history host import inbox install lint list man migrate model move path preferences profile recommend remove requeue rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

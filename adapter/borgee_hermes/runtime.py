@@ -24,6 +24,8 @@ from borgee_hermes.bpp.errors import IdentityInvalid
 from borgee_hermes.bpp.events import AgentToggle
 from borgee_hermes.bpp.port import BppSession, Handlers
 from borgee_hermes.bpp.state import Status as Connection
+from borgee_hermes.control.protocol import Answer, Request
+from borgee_hermes.control.server import ControlServer
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.intake import Intake
 from borgee_hermes.lanes.dispatch import Dispatcher
@@ -105,6 +107,7 @@ class BorgeeRuntime:
         self._dispatcher: Dispatcher | None = None
         self._announcer: Announcer | None = None
         self._outbound: Outbound | None = None
+        self._control: ControlServer | None = None
         self._live: Live | None = None
         self._is_ready = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,6 +187,7 @@ class BorgeeRuntime:
         self._own(intake.run(), "intake")
         self._own(self._watch(session), "watch")
         self._own(self._prune(inbox), "prune")
+        await self._listen_for_commands(inbox)
         live = self._live = Live(session, asyncio.get_running_loop())
         self._parts.active.join(live)
         self._port.mark_connected()
@@ -244,6 +248,21 @@ class BorgeeRuntime:
             if action == "requeue":
                 self._dispatcher.arrived(seq, decided.session_key, decided.dispatch_class)
         return True
+
+    async def _listen_for_commands(self, inbox: Inbox) -> None:
+        """Offer decisions to this user's commands; without a socket the gateway works on."""
+        control = ControlServer(inbox.path.parent, self._commanded)
+        try:
+            await control.start()
+        except OSError as error:
+            logger.warning("Borgee: commands cannot reach this gateway (%s): %s", control.path, error)
+            return
+        self._control = control
+
+    async def _commanded(self, request: Request) -> Answer:
+        if request.op == "ping":
+            return Answer(changed=False)
+        return Answer(await self.remediate(request.ingest_seq, request.op, confirm_risk=request.confirm))
 
     def _open_inbox(self) -> Inbox:
         if self._inbox is None:
@@ -332,8 +351,10 @@ class BorgeeRuntime:
     async def _undo(self) -> None:
         """Give back whatever is held, in the reverse order, each also when another one fails."""
         self._is_ready = False
-        announcer, session, inbox = self._announcer, self._session, self._inbox
+        announcer, session, inbox, control = self._announcer, self._session, self._inbox, self._control
         await self._attempt("the tasks", self._end_tasks)
+        if control is not None:
+            await self._attempt("the commands' socket", control.stop)
         if announcer is not None:
             await self._attempt("the reports", announcer.stop)
         if session is not None:

@@ -248,6 +248,18 @@ ROOT = Entry(
             section="Change",
         ),
         Entry(
+            "inbox",
+            "Look at Borgee's messages on disk, and decide about those that a crash left in doubt.",
+            section="Look",
+            children=(
+                Entry("list", "List receipts of Borgee's inbox, the newest first.", "inbox:list_command"),
+                Entry("show", "Show one receipt: what was said, and how far it came.", "inbox:show_command"),
+                Entry("stats", "Count receipts, and name the sessions that wait for a person.", "inbox:stats_command"),
+                Entry("discard", "Give a quarantined receipt up; its message is never run.", "inbox:discard_command"),
+                Entry("requeue", "Let a quarantined receipt run again, effects included.", "inbox:requeue_command"),
+            ),
+        ),
+        Entry(
             "doctor",
             "Check an installation, and name the command that repairs what is wrong, or repair it.",
             "doctor:command",

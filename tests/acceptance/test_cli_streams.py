@@ -58,6 +58,11 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "history show": (["20260101T"], 1),
     "host list": ([], 0),
     "host show": ([], 0),
+    "inbox discard": (["1"], 1),
+    "inbox list": ([], 0),
+    "inbox requeue": (["1", "--confirm-duplicate-side-effect-risk"], 1),
+    "inbox show": (["1"], 1),
+    "inbox stats": ([], 0),
     "install": (["--skip-package", "--dry-run", "--no-allow-all-users"], 0),
     "man path": ([], 0),
     "man show": (["version"], 0),
@@ -101,6 +106,10 @@ SILENT = {
     "env list",
     "history list",  # there is none, which is no failure
     "history show",
+    "inbox discard",
+    "inbox list",  # there is none, which is no failure
+    "inbox requeue",
+    "inbox show",
     "profile bind",
     "profile export",
     "profile import",
@@ -179,7 +188,9 @@ def test_a_pipe_gets_records_without_colour(name: str, environ: dict[str, str]) 
     assert done.returncode == COMMANDS[name][1]
     assert "\x1b" not in done.stdout + done.stderr
     assert bool(done.stdout) is (name not in SILENT)
-    assert bool(done.stdout) or bool(done.stderr) or name in ("history list", "profile list")  # no record, no failure
+    assert (
+        bool(done.stdout) or bool(done.stderr) or name in ("history list", "inbox list", "profile list")
+    )  # no record, no failure
 
 
 @every_command

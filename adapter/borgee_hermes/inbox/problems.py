@@ -21,7 +21,7 @@ class RiskNotConfirmed(UsageError):
     def __init__(self, ingest_seq: int) -> None:
         super().__init__(
             f"Running receipt {ingest_seq} again may repeat what its first run did; that needs a risk confirmation",
-            fix=f"canon-ops inbox requeue {ingest_seq} --confirm-risk",
+            fix=f"canon-ops inbox requeue {ingest_seq} --confirm-duplicate-side-effect-risk",
         )
 
 

@@ -1,0 +1,109 @@
+"""A command's end: ask the gateway that owns the inbox, or do it here when none does.
+
+Who holds the inbox's lock owns the inbox. So the command tries the lock: free, it keeps it while it does the work on
+the file; taken, a gateway has it, and is asked through its socket.
+
+Source: decisions B2; Borgee 4.10.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from borgee_hermes.control.protocol import MAX_LINE, Request, ask_line, read_answer, socket_path
+from borgee_hermes.control.server import runtime_folder
+from borgee_hermes.inbox import operator, store
+from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.problems import RiskNotConfirmed
+from borgee_hermes.inbox.records import Receipt, Status
+from borgee_hermes.inbox.schema import SCHEMA
+from canon_ops.durable import read_once, write_once
+from canon_ops.errors import ConflictError
+from canon_ops.files.lock import FileLock, LockTimeout
+
+__all__ = ["GatewaySilent", "Where", "decide"]
+
+ANSWER_S: Final = 30.0
+
+
+class Where(Enum):
+    """Who carried a decision out."""
+
+    GATEWAY = "gateway"
+    HERE = "here"
+
+
+class GatewaySilent(ConflictError):
+    """Somebody owns the inbox and does not answer."""
+
+    code = "borgee_gateway_silent"
+
+
+def decide(
+    home: Path,
+    request: Request,
+    *,
+    reset_session: Callable[[str], object],
+    environ: Mapping[str, str] = os.environ,
+    now_s: Callable[[], float] = time.time,
+) -> tuple[bool, Where]:
+    """Discard or requeue a quarantined receipt of ``home``; whether it has changed, and who did it.
+
+    Args:
+        reset_session: begins a host's session afresh, if there is one; called only when no gateway owns the inbox.
+
+    Raises:
+        NoDatabase: there is no inbox.
+        GatewaySilent: it is owned, and its owner does not answer.
+        CanonOpsError: what the gateway says, or what is wrong with the file; nothing was decided.
+    """
+    if request.op == "requeue" and not request.confirm:
+        raise RiskNotConfirmed(request.ingest_seq)
+    path = inbox_file(home)
+    read_once(path, SCHEMA, store.terminal_watermark)  # there is one, and it can be read
+    try:
+        with FileLock(path.with_name("inbox.lock"), 0):
+            return _here(path, request, reset_session, now_s()), Where.HERE
+    except LockTimeout as taken:
+        try:
+            return _ask(_socket_of(path.parent, environ), request), Where.GATEWAY
+        except OSError as exc:
+            raise GatewaySilent(
+                f"{taken.what}; it does not answer", fix="hermes gateway status, and stop the gateway first"
+            ) from exc
+
+
+def _here(path: Path, request: Request, reset_session: Callable[[str], object], now_s: float) -> bool:
+    receipt: Receipt | None = read_once(path, SCHEMA, store.get, request.ingest_seq)
+    if receipt is None or receipt.status is not Status.QUARANTINED:
+        return False
+    reset_session(receipt.session_key)
+    if request.op == "discard":
+        return write_once(path, SCHEMA, operator.discard, request.ingest_seq, now_s=now_s)
+    return write_once(path, SCHEMA, operator.requeue, request.ingest_seq, risk_confirmed=request.confirm, now_s=now_s)
+
+
+def _ask(path: Path, request: Request) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(ANSWER_S)
+        connection.connect(str(path))
+        connection.sendall(ask_line(request))
+        with connection.makefile("rb") as answers:
+            return read_answer(answers.readline(MAX_LINE)).changed
+
+
+def _socket_of(folder: Path, environ: Mapping[str, str]) -> Path:
+    """Where the gateway said that it listens, or where it would by default."""
+    try:
+        noted = json.loads((folder / "control.json").read_text(encoding="utf-8"))["socket"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return socket_path(folder, runtime_folder(environ))
+    beside = folder / "control.sock"
+    return beside if beside.exists() else Path(str(noted))

@@ -1,0 +1,188 @@
+"""A command decides through the gateway that owns the inbox, or by itself when none does. Decisions B2."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from borgee_hermes.control.client import GatewaySilent, Where, decide
+from borgee_hermes.control.protocol import Answer, BadLine, Declined, Request, read_answer
+from borgee_hermes.control.server import ControlServer
+from borgee_hermes.inbox import store
+from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.problems import RiskNotConfirmed
+from borgee_hermes.inbox.records import Outcome, Status
+from borgee_hermes.inbox.schema import SCHEMA
+from canon_ops.durable import read_once, write_once
+from canon_ops.durable.problems import NoDatabase
+from canon_ops.files.lock import FileLock
+from tests.support.borgee_adapter import SessionStore, staged
+from tests.support.borgee_receipts import S1, a_receipt
+
+
+def quarantined(home: Path) -> int:
+    """A receipt that waits for a person."""
+    path = inbox_file(home)
+    seq = write_once(path, SCHEMA, store.insert, a_receipt(), now_s=1.0).receipt.ingest_seq
+    write_once(path, SCHEMA, store.claim, seq, "t", now_s=1.0)
+    write_once(path, SCHEMA, store.recover_processing, now_s=1.0)
+    write_once(path, SCHEMA, store.quarantine_in_doubt, (), now_s=1.0)
+    return seq
+
+
+def row(home: Path, seq: int) -> Any:
+    return read_once(inbox_file(home), SCHEMA, store.get, seq)
+
+
+async def talk(path: Path, line: bytes) -> bytes:
+    reader, writer = await asyncio.open_unix_connection(path)
+    writer.write(line)
+    await writer.drain()
+    answer = await reader.readline()
+    writer.close()
+    return answer
+
+
+async def test_the_running_gateway_decides(own_home: Path) -> None:
+    """Through its socket: the session is reset there, the receipt runs, and the command hears who did it."""
+    seq = await asyncio.to_thread(quarantined, own_home)
+    sessions = SessionStore(S1)
+
+    async def answers(event: Any, _adapter: Any) -> str:
+        return f"re: {event.text}"
+
+    async with staged(own_home, answers, sessions=sessions) as stage:
+        done = await asyncio.to_thread(decide, own_home, Request("requeue", seq, True), reset_session=pytest.fail)
+        again = await asyncio.to_thread(decide, own_home, Request("discard", 99), reset_session=pytest.fail)
+
+        await stage.until_row(seq, Status.COMPLETED, Outcome.HERMES_COMPLETED)
+        assert done == (True, Where.GATEWAY)
+        assert again == (False, Where.GATEWAY)
+        assert sessions.was_reset == [S1]
+    assert not inbox_file(own_home).with_name("control.sock").exists()
+
+
+async def test_the_gateways_refusal_reaches_the_command(own_home: Path) -> None:
+    """Hermes keeps the session: nothing is decided, and the command says why."""
+    seq = await asyncio.to_thread(quarantined, own_home)
+    sessions = SessionStore(S1)
+    async with staged(own_home, sessions=sessions):
+        sessions.refuses = True
+
+        with pytest.raises(Declined, match="did not reset the session"):
+            await asyncio.to_thread(decide, own_home, Request("discard", seq), reset_session=pytest.fail)
+
+    assert row(own_home, seq).status is Status.QUARANTINED
+
+
+def test_without_a_gateway_it_is_decided_here(own_home: Path) -> None:
+    """The session is reset first; the receipt moves; a requeue needs the word before anything is touched."""
+    seq = quarantined(own_home)
+    was_reset: list[str] = []
+
+    with pytest.raises(RiskNotConfirmed):
+        decide(own_home, Request("requeue", seq), reset_session=was_reset.append)
+    assert was_reset == []
+    assert decide(own_home, Request("requeue", seq, True), reset_session=was_reset.append) == (True, Where.HERE)
+    assert decide(own_home, Request("discard", seq), reset_session=was_reset.append) == (False, Where.HERE)
+
+    assert was_reset == [S1]
+    assert row(own_home, seq).status is Status.PENDING
+
+
+def test_a_session_that_cannot_be_reset_decides_nothing(own_home: Path) -> None:
+    """What the host says travels up, and the receipt stays."""
+    seq = quarantined(own_home)
+
+    def refuses(_key: str) -> None:
+        raise OSError("no host")
+
+    with pytest.raises(OSError, match="no host"):
+        decide(own_home, Request("discard", seq), reset_session=refuses)
+
+    assert row(own_home, seq).status is Status.QUARANTINED
+
+
+def test_an_owner_that_does_not_answer_is_named(own_home: Path) -> None:
+    """The lock is held, the socket is missing or dead: the command says whose lock it is, and decides nothing."""
+    seq = quarantined(own_home)
+    beside = inbox_file(own_home).parent
+    with FileLock(beside / "inbox.lock", 0):
+        with pytest.raises(GatewaySilent):
+            decide(own_home, Request("discard", seq), reset_session=pytest.fail)
+        dead = socket.socket(socket.AF_UNIX)
+        dead.bind(str(beside / "control.sock"))
+        dead.close()
+        with pytest.raises(GatewaySilent):
+            decide(own_home, Request("discard", seq), reset_session=pytest.fail)
+
+    assert row(own_home, seq).status is Status.QUARANTINED
+
+
+def test_where_there_is_no_inbox_nothing_is_made(own_home: Path) -> None:
+    """A question about a home without Borgee leaves no file behind."""
+    with pytest.raises(NoDatabase):
+        decide(own_home, Request("discard", 1), reset_session=pytest.fail)
+
+    assert list(own_home.iterdir()) == []
+
+
+async def test_the_socket_is_private_and_a_dead_one_is_replaced(tmp_path: Path) -> None:
+    """Mode 0600 from its first moment; what a killed gateway left does not stand in the way."""
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(tmp_path / "control.sock"))
+    dead.close()
+
+    async def carry_out(request: Request) -> Answer:
+        return Answer(changed=request.ingest_seq == 1)
+
+    server = ControlServer(tmp_path, carry_out)
+    await server.start()
+    mode = await asyncio.to_thread(lambda: stat.S_IMODE(server.path.stat().st_mode))
+
+    answer = await talk(server.path, b'{"v":1,"op":"discard","ingest_seq":1,"confirm":false}\n')
+    assert (mode, read_answer(answer)) == (0o600, Answer(True))
+    await server.stop()
+    await server.stop()
+    assert not await asyncio.to_thread(server.path.exists)
+
+
+@pytest.mark.parametrize("line", [b"nonsense\n", b"{}\n", b"\n", b'{"v":9,"op":"ping"}\n', b"x" * 200_000 + b"\n"])
+async def test_nonsense_gets_an_answer_and_harms_nobody(tmp_path: Path, line: bytes) -> None:
+    """The next question is answered as ever."""
+
+    async def carry_out(_request: Request) -> Answer:
+        return Answer(False)
+
+    server = ControlServer(tmp_path, carry_out)
+    await server.start()
+
+    with pytest.raises((Declined, BadLine)):
+        read_answer(await talk(server.path, line))
+    assert read_answer(await talk(server.path, b'{"v":1,"op":"ping"}\n')) == Answer(False)
+    await server.stop()
+
+
+async def test_a_path_that_is_too_long_is_noted_where_the_command_looks(tmp_path: Path, own_home: Path) -> None:
+    """The socket stands in the runtime folder, and control.json beside the inbox names it."""
+    home = tmp_path / ("long" * 25)
+    home.mkdir()
+    seq = await asyncio.to_thread(quarantined, home)
+    folder = inbox_file(home).parent
+
+    async def carry_out(_request: Request) -> Answer:
+        return Answer(True)
+
+    server = ControlServer(folder, carry_out, environ={"XDG_RUNTIME_DIR": str(own_home)})
+    await server.start()
+    with FileLock(folder / "inbox.lock", 0):
+        done = await asyncio.to_thread(decide, home, Request("discard", seq), reset_session=pytest.fail, environ={})
+    await server.stop()
+
+    assert server.path.parent == own_home
+    assert done == (True, Where.GATEWAY)

@@ -1,0 +1,97 @@
+"""``canon-ops inbox``: whole outputs in an isolated home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from borgee_hermes.inbox import store
+from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.records import Outcome, Status
+from borgee_hermes.inbox.schema import SCHEMA
+from canon_ops.durable import write_once
+from tests.support.borgee_receipts import S1, a_receipt
+from tests.unit.cli.conftest import Runner
+
+
+@pytest.fixture
+def inbox(home: Path) -> Path:
+    """Receipt 1 quarantined, 2 waiting behind it, 3 completed in another channel."""
+    path = inbox_file(home / ".hermes")
+    (home / ".hermes").mkdir()
+    for n, channel in ((1, "channel-1"), (2, "channel-1"), (3, "channel-2")):
+        write_once(path, SCHEMA, store.insert, a_receipt(f"m-{n}", channel, f"text\n{n}"), now_s=1.8e9)
+    for n in (1, 3):
+        write_once(path, SCHEMA, store.claim, n, f"t-{n}", now_s=1.8e9)
+    write_once(path, SCHEMA, store.finish, 3, "t-3", Status.COMPLETED, Outcome.HERMES_COMPLETED, now_s=1.8e9)
+    write_once(path, SCHEMA, store.recover_processing, now_s=1.8e9)
+    write_once(path, SCHEMA, store.quarantine_in_doubt, (), now_s=1.8e9)
+    return path
+
+
+def test_a_home_without_an_inbox_has_nothing_to_show(program: Runner, home: Path) -> None:
+    """Looking makes no file; a receipt that is asked for by number is not found."""
+    assert program("inbox", "list").out == ""
+    assert program("inbox", "list", terminal=True).out == "No such receipts.\n"
+    assert program("inbox", "stats", "--json").json["data"]["exists"] is False
+    ran = program("inbox", "show", "1")
+    assert (ran.code, ran.out) == (1, "")
+    assert not (home / ".hermes").exists()
+
+
+def test_what_is_unsettled_comes_first(program: Runner, inbox: Path) -> None:
+    """The newest first; --status and --session choose."""
+    assert program("inbox", "list").out == (
+        f"2\tpending\t{S1}\ttext 2\t2027-01-15T08:00:00Z\n1\tquarantined\t{S1}\ttext 1\t2027-01-15T08:00:00Z\n"
+    )
+    assert program("inbox", "list", "--status", "completed").out.startswith("3\tcompleted\t")
+    assert program("inbox", "list", "--session", "nobody").out == ""
+    rows = program("inbox", "list", "-n", "1", "--json").json["data"]["receipts"]
+    assert [(row["seq"], row["text"]) for row in rows] == [(2, "text\n2")]
+
+
+def test_a_receipt_says_how_far_it_came(program: Runner, inbox: Path) -> None:
+    """Its state, who waits behind it, and the commands that settle it."""
+    data = program("inbox", "show", "1", "--json").json["data"]
+    ran = program("inbox", "show", "1")
+
+    assert data["receipt"]["outcome"] == "quarantined_without_existing_session"
+    assert (data["waiting_behind"], data["source_text"]) == (1, "text\n1")
+    assert "canon-ops inbox discard 1" in ran.out
+    assert program("inbox", "show", "9").code == 1
+
+
+def test_stats_name_the_session_that_waits(program: Runner, inbox: Path) -> None:
+    """Counts by state, and what blocks."""
+    data = program("inbox", "stats", "--json").json["data"]
+
+    assert data["by_status"]["quarantined"] == 1
+    assert data["blocked"] == [{"session_key": S1, "by_seq": 1, "waiting": 1}]
+    assert data["oldest_pending_at"] == "2027-01-15T08:00:00Z"
+
+
+def test_only_a_quarantined_receipt_can_be_decided_about(program: Runner, inbox: Path) -> None:
+    """Anything else changes nothing, and says what it is."""
+    ran = program("inbox", "discard", "2", "--yes")
+
+    assert (ran.code, ran.out) == (1, "Receipt 2 is pending, not quarantined: there is nothing to decide.\n")
+
+
+def test_a_decision_has_to_be_meant(program: Runner, inbox: Path) -> None:
+    """Without consent nothing is discarded; without the word nothing is requeued."""
+    discard, requeue = program("inbox", "discard", "1"), program("inbox", "requeue", "1")
+
+    assert (discard.code, requeue.code) == (2, 2)
+    assert "--yes" in discard.err
+    assert "--confirm-duplicate-side-effect-risk" in requeue.err
+    assert program("inbox", "list", "--status", "quarantined", "--json").json["data"]["receipts"]
+
+
+@pytest.mark.host
+def test_a_receipt_is_discarded_with_the_hosts_own_store(program: Runner, inbox: Path) -> None:
+    """No gateway runs: the host is asked to reset the session, which it does not know, and the receipt is given up."""
+    ran = program("inbox", "discard", "1", "--yes", "--json")
+
+    assert ran.json["data"] == {"seq": 1, "decided": True, "carried_out_by": "here"}
+    assert program("inbox", "show", "1", "--json").json["data"]["receipt"]["status"] == "failed"
