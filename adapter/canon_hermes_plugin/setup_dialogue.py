@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from canon_hermes_plugin.host import HostPrompts, home_folder, host_prompts
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.homes import resolve_home
-from canon_ops.operate.prompts import Choice, Question, Validate
+from canon_ops.operate.prompts import Choice, GoneBack, Question, Sparing, Tell, Validate
 from canon_ops.operate.setup_answers import SetupAnswers
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 from canon_ops.settings.secret import Secret
@@ -22,11 +22,19 @@ from canon_ops.settings.secret import Secret
 __all__ = ["HermesPrompts", "run_setup"]
 
 
+_BACK = "<"  # the answer that goes back; no answer of the dialogue is this alone
+_YES, _NO = ("y", "yes"), ("n", "no")
+
+
 class HermesPrompts:
-    """The questions of a dialogue, asked the way Hermes asks its own."""
+    """The questions of a dialogue, asked the way Hermes asks its own.
+
+    Hermes' prompts end the whole program at Ctrl-C; here it ends the dialogue alone, as ``KeyboardInterrupt``.
+    """
 
     def __init__(self, host: HostPrompts) -> None:
         self._host = host
+        self._has_told_the_keys = False
 
     def text(self, question: Question, *, default: str | None = None, validate: Validate | None = None) -> str:
         return self._line(question, default=default, validate=validate, hidden=False)
@@ -38,32 +46,67 @@ class HermesPrompts:
         values = [choice.value for choice in choices]
         selected = values.index(default) if default in values else 0
         labels = [f"{choice.label} ({choice.help})" if choice.help else choice.label for choice in choices]
-        return values[self._host.choose(question.text, labels, selected)]
+        if question.help:
+            self._host.info(question.help)
+        if question.can_go_back:
+            labels.append("Back to the question before")
+        with _leaving():
+            chosen = self._host.choose(question.text, labels, selected)
+        if chosen == len(values):
+            raise GoneBack
+        return values[chosen]
 
     def confirm(self, question: Question, *, default: bool) -> bool:
-        return self._host.confirm(question.text, default)
+        if not question.can_go_back:
+            with _leaving():
+                return self._host.confirm(question.text, default)
+        asked = Question(f"{question.text} (y/n)", question.option, question.help, can_go_back=True)
+        answer = self._line(asked, default="y" if default else "n", validate=_yes_or_no, hidden=False)
+        return answer.lower() in _YES
 
     def note(self, text: str) -> None:
         self._host.info(text)
 
     @contextmanager
-    def progress(self, text: str) -> Iterator[None]:
+    def progress(self, text: str) -> Iterator[Tell]:
         self._host.info(f"{text} …")
-        yield
+        yield Sparing(self._host.info)
 
     def _line(self, question: Question, *, default: str | None, validate: Validate | None, hidden: bool) -> str:
         if question.help:
             self._host.info(question.help)
+        if question.can_go_back and not self._has_told_the_keys:
+            self._has_told_the_keys = True
+            self._host.info(f"{_BACK} goes back to the question before, Ctrl-C leaves.")
         while True:
-            answer = self._host.line(question.text, default, hidden)
+            with _leaving():
+                answer = self._host.line(question.text, default, hidden)
+            if question.can_go_back and answer == _BACK:
+                raise GoneBack
             complaint = validate(answer) if validate else None
             if complaint is None:
                 return answer
             self._host.error(complaint)
 
 
+@contextmanager
+def _leaving() -> Iterator[None]:
+    """Ctrl-C at one of Hermes' prompts, which would end Hermes' own dialogue too."""
+    try:
+        yield
+    except SystemExit as exc:
+        raise KeyboardInterrupt from exc
+
+
+def _yes_or_no(text: str) -> str | None:
+    return None if text.lower() in (*_YES, *_NO) else "y or n"
+
+
 def run_setup(host: HostPrompts | None = None) -> None:
-    """The host's ``setup_fn``: give this Hermes home its Canon agent; what goes wrong is told, never raised."""
+    """The host's ``setup_fn``: give this Hermes home its Canon agent; what goes wrong is told, never raised.
+
+    Ctrl-C leaves this dialogue, and Hermes' own goes on.
+    """
     front = host or host_prompts()
     home = resolve_home(os.environ, hermes_home=home_folder())
     try:
@@ -72,6 +115,9 @@ def run_setup(host: HostPrompts | None = None) -> None:
         front.error(error.what)
         if error.fix:
             front.info(f"Fix: {error.fix}")
+        return
+    except KeyboardInterrupt:
+        front.info("Canon is left as it is.")
         return
     name = result.agent_name or result.agent_id or "its agent"
     front.success(f"Canon is set up: this Hermes answers as {name} in {result.connection.environment_id}.")

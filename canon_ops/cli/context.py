@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from canon_ops.hermes.homes import HermesHome
     from canon_ops.keyring.access import Keyring
     from canon_ops.operate.preferences import Preferences
-    from canon_ops.operate.prompts import Prompts
+    from canon_ops.operate.prompts import Prompts, Tell
     from canon_ops.operate.writing import Writing
 
 __all__ = ["Context"]
@@ -85,8 +85,8 @@ class Context:
             mask=self.redact.line,
         )
 
-    def progress(self, text: str) -> AbstractContextManager[None]:
-        """Show that something is going on while the block runs."""
+    def progress(self, text: str) -> AbstractContextManager[Tell]:
+        """Show that something is going on while the block runs; what the block gets replaces the text."""
         return spinner(self.session, text)
 
     def emit(self, result: Result) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from canon_ops.operate.prompts import Sparing, Tell
+
 if TYPE_CHECKING:
     from canon_ops.cli.session import Session
 
@@ -13,12 +15,12 @@ __all__ = ["spinner"]
 
 
 @contextmanager
-def spinner(session: Session, text: str) -> Iterator[None]:
-    """Show ``text`` while the block runs; the line is gone afterwards."""
+def spinner(session: Session, text: str) -> Iterator[Tell]:
+    """Show ``text`` while the block runs; the line is gone afterwards. What the block gets replaces the text."""
     err = session.streams.err
     if session.options.quiet or not err.is_terminal or session.environ.get("TERM") == "dumb":
         session.detail(text)
-        yield
+        yield Sparing(session.detail)
         return
     from rich.console import Console
 
@@ -54,7 +56,7 @@ def spinner(session: Session, text: str) -> Iterator[None]:
         for stream in streams:
             stream.interlude = interlude
         try:
-            yield
+            yield lambda now: status.update(visible(session.redact(now)))
         finally:
             for stream, earlier in zip(streams, before, strict=True):
                 stream.interlude = earlier

@@ -1,7 +1,8 @@
 """The dialogue at a terminal: questionary behind the ``Prompts`` protocol, drawn on stderr.
 
 Only made when a person sits at all three streams (:attr:`Session.may_ask`); everybody else gets ``Unattended``. Ctrl-C
-comes through as ``KeyboardInterrupt`` and Ctrl-D as ``EOFError``: both end the command with 130.
+comes through as ``KeyboardInterrupt`` and Ctrl-D as ``EOFError``: both end the command with 130. Esc is ``GoneBack``
+where the question allows it. What is wrong with an answer shows while it is typed.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from canon_ops.cli.progress import spinner
 from canon_ops.cli.session import Session
 from canon_ops.cli.terminal import DIM, paint, visible
-from canon_ops.operate.prompts import Choice, Prompts, Question, Unattended, Validate
+from canon_ops.operate.prompts import Choice, GoneBack, Prompts, Question, Tell, Unattended, Validate
 from canon_ops.settings.secret import Secret
 
 if TYPE_CHECKING:
     import questionary
+    from prompt_toolkit import Application
 
 __all__ = ["TerminalPrompts", "prompts_for"]
 
@@ -29,12 +31,16 @@ def prompts_for(session: Session) -> Prompts:
     return Unattended(session.say, yes=session.options.yes)
 
 
+_ESCAPE_S = 0.2  # how long Esc waits for the rest of an arrow key: a slow line needs more than a local one
+
+
 class TerminalPrompts:
     """Questions on stderr, answers from the keyboard."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._canvas = session.canvas(session.streams.err)
+        self._has_told_the_keys = False
 
     def text(self, question: Question, *, default: str | None = None, validate: Validate | None = None) -> str:
         import questionary
@@ -45,8 +51,9 @@ class TerminalPrompts:
             return validate(answer) if validate else None
 
         answer = self._ask(
+            question,
             lambda **look: questionary.text(
-                _with_hint(question, default), validate=_verdict(complain), validate_while_typing=False, **look
+                _with_hint(question, default), validate=_verdict(complain), validate_while_typing=True, **look
             ),
         )
         return str(answer) or (default or "")
@@ -60,6 +67,7 @@ class TerminalPrompts:
             return validate(answer) if validate else None
 
         answer = self._ask(
+            question,
             lambda **look: questionary.password(
                 _with_hint(question, None), validate=_verdict(complain), validate_while_typing=False, **look
             ),
@@ -78,6 +86,7 @@ class TerminalPrompts:
         ]
         self._help(question)
         answer = self._ask(
+            question,
             lambda **look: questionary.select(
                 visible(question.text),
                 choices=rows,
@@ -96,12 +105,14 @@ class TerminalPrompts:
             self.note(f"{question.text} Yes (--yes).")
             return True
         self._help(question)
-        return bool(self._ask(lambda **look: questionary.confirm(visible(question.text), default=default, **look)))
+        return bool(
+            self._ask(question, lambda **look: questionary.confirm(visible(question.text), default=default, **look))
+        )
 
     def note(self, text: str) -> None:
         self._session.say(text)
 
-    def progress(self, text: str) -> AbstractContextManager[None]:
+    def progress(self, text: str) -> AbstractContextManager[Tell]:
         return spinner(self._session, text)
 
     def _help(self, question: Question) -> None:
@@ -110,19 +121,46 @@ class TerminalPrompts:
             text = paint(f"  {visible(question.help)}", DIM, colour=self._canvas.colour)
             self._session.streams.err.write(f"{text}\n")
 
-    def _ask(self, make: Callable[..., questionary.Question]) -> Any:
-        """Put one question; gives the answer, or lets Ctrl-C and Ctrl-D through."""
+    def _ask(self, question: Question, make: Callable[..., questionary.Question]) -> Any:
+        """Put one question; gives the answer, or lets Ctrl-C, Ctrl-D and :class:`GoneBack` through."""
         from prompt_toolkit.output import ColorDepth, create_output
         from questionary import Style
 
         colourless = {} if self._canvas.colour else {"color_depth": ColorDepth.DEPTH_1_BIT, "style": Style([])}
-        return make(output=create_output(stdout=self._session.streams.err.file), **colourless).unsafe_ask()
+        asked = make(output=create_output(stdout=self._session.streams.err.file), **colourless)
+        if question.can_go_back:
+            self._tell_the_keys()
+            _let_escape_go_back(asked.application)
+        return asked.unsafe_ask()
+
+    def _tell_the_keys(self) -> None:
+        """Once, where going back becomes possible."""
+        if not self._has_told_the_keys:
+            self._has_told_the_keys = True
+            text = "  (Esc: the question before; Ctrl-C: leave)"
+            self._session.streams.err.write(f"{paint(text, DIM, colour=self._canvas.colour)}\n")
 
 
 def _with_hint(question: Question, default: str | None) -> str:
     """``Agent's name (Hermes)``: default and help behind the question, on its own line."""
     hints = [visible(hint) for hint in (default, question.help) if hint]
     return f"{visible(question.text)} ({'; '.join(hints)})" if hints else visible(question.text)
+
+
+def _let_escape_go_back(application: Application[Any]) -> None:
+    """Take the question off the screen and raise :class:`GoneBack` at Esc alone; arrow keys begin with it too."""
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
+
+    keys = KeyBindings()
+
+    @keys.add("escape")
+    def go_back(event: KeyPressEvent) -> None:
+        event.app.erase_when_done = True
+        event.app.exit(exception=GoneBack)
+
+    own = [application.key_bindings] if application.key_bindings else []
+    application.key_bindings = merge_key_bindings([*own, keys])
+    application.ttimeoutlen = application.timeoutlen = _ESCAPE_S
 
 
 def _verdict(complain: Callable[[str], str | None]) -> Callable[[str], bool | str]:

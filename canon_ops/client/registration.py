@@ -8,6 +8,7 @@ Source: Canon wire 2.1, 2.6, 3.2-3.4; canon-adapter SC.11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -81,15 +82,25 @@ class RegistrationApi:
             raise refusal(answer, name=f"POST {path}", secrets=(poll_token,), now_ms=self._clock.now_ms())
 
     async def wait(
-        self, request_id: str, poll_token: Secret, *, every_s: float = POLL_S, limit_s: float = LIMIT_S
+        self,
+        request_id: str,
+        poll_token: Secret,
+        *,
+        every_s: float = POLL_S,
+        limit_s: float = LIMIT_S,
+        watch: Callable[[float], None] = lambda _left_s: None,
     ) -> RegistrationStatus | None:
         """Poll, pausing first, until the owner has decided.
+
+        Args:
+            watch: told before each pause how many seconds are left.
 
         Returns:
             The decision; None when there was none within ``limit_s`` seconds.
         """
         deadline_s = self._clock.monotonic_s() + limit_s
-        while self._clock.monotonic_s() < deadline_s:
+        while (left_s := deadline_s - self._clock.monotonic_s()) > 0:
+            watch(left_s)
             await self._clock.sleep(every_s)
             status = await self.status(request_id, poll_token)
             if status.verdict is not Verdict.WAITING:

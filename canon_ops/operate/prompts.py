@@ -18,10 +18,17 @@ from typing import Protocol
 from canon_ops.errors import UsageError
 from canon_ops.settings.secret import Secret
 
-__all__ = ["Choice", "MissingAnswer", "Prompts", "Question", "Unattended", "Validate"]
+__all__ = ["Choice", "GoneBack", "MissingAnswer", "Prompts", "Question", "Sparing", "Tell", "Unattended", "Validate"]
 
 Validate = Callable[[str], str | None]
 """Gives the complaint about an answer, one sentence, or None when it will do."""
+
+Tell = Callable[[str], None]
+"""Replaces the text of something that is going on."""
+
+
+class GoneBack(Exception):
+    """A person wants the question before this one; only raised where the question says that they can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +39,13 @@ class Question:
         text: the question, with its question mark or colon left to the front end.
         option: the command-line option that answers it: ``--owner-phone``.
         help: a line below the question; None when the question says it all.
+        can_go_back: the front end offers a way to the question before, and raises :class:`GoneBack`.
     """
 
     text: str
     option: str
     help: str | None = None
+    can_go_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +80,8 @@ class Prompts(Protocol):
         """Tell a sentence that belongs to the conversation, not to the answer."""
         ...
 
-    def progress(self, text: str) -> AbstractContextManager[None]:
-        """Show that something is going on while the block runs."""
+    def progress(self, text: str) -> AbstractContextManager[Tell]:
+        """Show that something is going on while the block runs; what the block gets replaces the text."""
         ...
 
 
@@ -118,6 +127,20 @@ class Unattended:
         self._say(text)
 
     @contextmanager
-    def progress(self, text: str) -> Iterator[None]:
+    def progress(self, text: str) -> Iterator[Tell]:
         self._say(text)
-        yield
+        yield Sparing(self._say)
+
+
+class Sparing:
+    """Says one text in twenty: for those who cannot replace a line, and would fill the screen."""
+
+    def __init__(self, say: Callable[[str], None], *, every: int = 20) -> None:
+        self._say = say
+        self._every = every
+        self._heard = 0
+
+    def __call__(self, text: str) -> None:
+        self._heard += 1
+        if self._heard % self._every == 0:
+            self._say(text)

@@ -53,7 +53,13 @@ class RegistrationCalls(Protocol):
     async def status(self, request_id: str, poll_token: Secret) -> RegistrationStatus: ...
 
     async def wait(
-        self, request_id: str, poll_token: Secret, *, every_s: float, limit_s: float
+        self,
+        request_id: str,
+        poll_token: Secret,
+        *,
+        every_s: float,
+        limit_s: float,
+        watch: Callable[[float], None],
     ) -> RegistrationStatus | None: ...
 
     async def ack(self, request_id: str, poll_token: Secret) -> None: ...
@@ -80,6 +86,7 @@ class RegistrationRun:
         state: of :func:`~canon_ops.operate.registration_steps.begin`; afterwards it says how far the run came.
         bind: makes the Hermes home use the profile; it must be repeatable.
         watch: told each phase before its effect begins, the final one included.
+        waiting: told, while the owner thinks, the request and how many seconds are left.
         wait_s: how long the owner may take; zero asks once without pausing.
         keep: where a new key goes before the profile is written: itself for the file, or a reference to where it was
             put. Until Canon has its acknowledgement the key can be fetched again, so a failure here loses nothing.
@@ -91,6 +98,7 @@ class RegistrationRun:
     clock: Clock
     bind: Callable[[str], None]
     watch: Callable[[Registration], None] = lambda _state: None
+    waiting: Callable[[str, float], None] = lambda _request_id, _left_s: None
     wait_s: float = LIMIT_S
     every_s: float = POLL_S
     keep: Callable[[Secret], Secret | KeyReference] = lambda key: key
@@ -168,7 +176,13 @@ class RegistrationRun:
             if self.wait_s <= 0:
                 return None
             every_s = min(self.every_s, self.wait_s)
-            return await self.calls.wait(request_id, poll_token, every_s=every_s, limit_s=self.wait_s)
+            return await self.calls.wait(
+                request_id,
+                poll_token,
+                every_s=every_s,
+                limit_s=self.wait_s,
+                watch=lambda left_s: self.waiting(request_id, left_s),
+            )
         except RequestFailed as exc:
             if _is_gone(exc):
                 raise RegistrationUnknown(

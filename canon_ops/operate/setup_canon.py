@@ -20,6 +20,7 @@ from dataclasses import replace
 from canon_ops.operate.home_identity import key_lines, profile_lines
 from canon_ops.operate.profile_key import key_of_profile
 from canon_ops.operate.prompts import Prompts
+from canon_ops.operate.rewinding import Rewinding
 from canon_ops.operate.setup_answers import (
     BadAnswer,
     ContradictingAnswers,
@@ -71,9 +72,15 @@ def setup_canon(
         UsageError: an answer is wrong or missing.
         KeyboardInterrupt: Ctrl-C; a request that was sent stays pending, and a note has said so.
     """
-    stage = SetupStage(place, answers, prompts, dry_run=dry_run)
+    rewinding = Rewinding(prompts)
+    stage = SetupStage(place, answers, rewinding, dry_run=dry_run)
+    return rewinding.lead(lambda: _lead(stage, watch))
+
+
+def _lead(stage: SetupStage, watch: Watch) -> SetupResult:
+    """The dialogue from its first question; it runs again when a person goes back."""
     has_profiles = bool(stage.agents.for_hermes())
-    match ask_way(prompts, answers, has_profiles=has_profiles, pending=stage.pending.for_hermes()):
+    match ask_way(stage.prompts, stage.answers, has_profiles=has_profiles, pending=stage.pending.for_hermes()):
         case Way.REGISTER:
             return register_agent(stage, watch)
         case Way.USE_PROFILE:

@@ -103,9 +103,17 @@ def ask_existing_profile(
 
 
 def ask_connection(
-    prompts: Prompts, answers: SetupAnswers, *, pending: PendingRegistration | None, known: AgentProfile | None
+    prompts: Prompts,
+    answers: SetupAnswers,
+    *,
+    pending: PendingRegistration | None,
+    known: AgentProfile | None,
+    is_settled: bool = False,
 ) -> Connection:
     """The environment and its endpoints.
+
+    Args:
+        is_settled: the profile's environment is meant; it is not asked about.
 
     What is not answered comes from a request that is under way, else from the profile's snapshot when it is of the same
     environment, else from the packaged table; a person may also type other endpoints.
@@ -119,7 +127,7 @@ def ask_connection(
     if environment_id is None:
         known_ids = [each.environment_id for each in stored if each.environment_id in ENVIRONMENTS]
         default = known_ids[0] or DEFAULT_ENVIRONMENT_ID if known_ids else DEFAULT_ENVIRONMENT_ID
-        environment_id = default if is_under_way else choose_environment(prompts, default)
+        environment_id = default if is_under_way or is_settled else choose_environment(prompts, default)
     contract = contract_for(environment_id, Origin(Source.OPTION, "--environment"))
     given = {name: getattr(answers, name) for name in _ENDPOINTS}
     origins = {name: Origin(Source.OPTION, option) for name, (option, _) in _ENDPOINTS.items()}

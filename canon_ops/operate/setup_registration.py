@@ -49,9 +49,10 @@ def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
     entry = stage.pending.registration(name)
     if answers.start_over:
         entry = None
-    connection = ask_connection(prompts, answers, pending=entry, known=known)
+    known_agent = known if known is not None and _is_reconnected(known, answers) else None
+    connection = ask_connection(prompts, answers, pending=entry, known=known, is_settled=known_agent is not None)
     stage.verify(connection)
-    wanted = _wanted(stage, name, connection, entry, known)
+    wanted = _wanted(stage, name, connection, entry, known, reconnected=known_agent)
     done = _preview(stage, wanted) if stage.dry_run else _run(stage, wanted, watch)
     return stage.result(
         Way.REGISTER,
@@ -88,12 +89,18 @@ def _wanted(
     connection: Connection,
     entry: PendingRegistration | None,
     known: AgentProfile | None,
+    *,
+    reconnected: AgentProfile | None,
 ) -> Wanted:
-    """Ask what the request needs; a request that is under way is not asked about again."""
+    """Ask what the request needs; a request that is under way, or an agent that is there, is not asked about again."""
     answers, prompts = stage.answers, stage.prompts
     agent_id, agent_name, description = answers.agent_id, answers.agent_name, answers.description
     if entry is not None and entry.due is not Due.REGISTER:
         prompts.note(f"Going on with the registration of {name} (request {entry.request_id}).")
+    elif reconnected is not None:
+        agent_name = agent_name or reconnected.agent_name or DEFAULT_NAME
+        who = f"{agent_name} ({agent_id}) on {connection.environment_id}"
+        prompts.note(f"Reconnecting {who}: its owner is asked, and it gets a new key.")
     else:
         usual = (entry and entry.agent_name) or (known and known.agent_name) or DEFAULT_NAME
         agent_name = ask_text(prompts, Question("Agent's name", "--agent-name"), agent_name, default=usual)
@@ -112,6 +119,13 @@ def _wanted(
         agent_name=agent_name,
         description=description,
     )
+
+
+def _is_reconnected(known: AgentProfile, answers: SetupAnswers) -> bool:
+    """Whether the agent of a complete profile is asked for by its id: nothing about it is left to ask."""
+    told = (answers.agent_id or "").strip()
+    lacks = [name for name in known.missing() if name != "apiKey"]
+    return bool(told) and told == known.agent_id and not lacks
 
 
 def _agent_id(
@@ -159,13 +173,14 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
                 bind=lambda profile: stage.use(profile_lines(profile)),
                 keep=lambda key: stage.keep(wanted.profile, key),
                 watch=tell,
+                waiting=lambda request_id, left_s: show(_waiting(request_id, left_s)),
                 wait_s=stage.answers.wait_s,
                 every_s=stage.place.poll_s,
             )
             return await run.carry_out()
 
     try:
-        with stage.prompts.progress(f"Registering {wanted.profile} with Canon"):
+        with stage.prompts.progress(f"Registering {wanted.profile} with Canon") as show:
             state = asyncio.run(carry_out())
     except BaseException as exc:
         if not isinstance(exc, Exception) and run is not None and run.is_with_canon:  # Ctrl-C, or a signal
@@ -184,6 +199,11 @@ def _is_in_keyring(stage: SetupStage, name: str) -> bool:
         return stage.stores_in_keyring
     profile = stage.store.read().agents.profile(name)
     return profile is not None and profile.api_key_ref is not None
+
+
+def _waiting(request_id: str, left_s: float) -> str:
+    minutes, seconds = divmod(max(0, round(left_s)), 60)
+    return f"Waiting for the owner to approve request {request_id}: {minutes}:{seconds:02} left (Ctrl-C: go on later)"
 
 
 def _stays(state: Registration) -> str:

@@ -22,8 +22,9 @@ from canon_ops.operate.home_identity import HomeIdentity, Lines, masked_diff, ov
 from canon_ops.operate.identify import identify
 from canon_ops.operate.local_files import LocalFilesStore
 from canon_ops.operate.profile_key import new_reference
-from canon_ops.operate.prompts import Prompts
+from canon_ops.operate.rewinding import Rewinding
 from canon_ops.operate.setup_answers import BadAnswer, SetupAnswers, SetupResult, Way
+from canon_ops.operate.setup_trouble import until_it_works
 from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, chosen_profile, load_profiles
@@ -72,7 +73,7 @@ class SetupStage:
         ManagedHome, DiskError, DamagedFile, BadBootstrap, UnreadableDotenv, ConfigSyntaxError: on making it.
     """
 
-    def __init__(self, place: SetupPlace, answers: SetupAnswers, prompts: Prompts, *, dry_run: bool) -> None:
+    def __init__(self, place: SetupPlace, answers: SetupAnswers, prompts: Rewinding, *, dry_run: bool) -> None:
         self.place, self.answers, self.prompts, self.dry_run = place, answers, prompts, dry_run
         self._identity = HomeIdentity(place.home, place.lock_timeout_s, expected=place.expected)
         if dry_run:
@@ -86,6 +87,7 @@ class SetupStage:
         self.pending = self.store.read().pending
         self.changes: tuple[FileChange, ...] = ()
         self._to_keyring = _wants_keyring(answers)
+        self._verified: set[Connection] = set()
 
     def require_store(self) -> None:
         """Refuse early, when new keys are to go to a keyring that cannot be used.
@@ -128,11 +130,20 @@ class SetupStage:
     def verify(self, connection: Connection) -> None:
         """Make sure that API and stream belong to the environment; no key is sent.
 
+        A person who is there may try again or answer otherwise; see :mod:`canon_ops.operate.setup_trouble`.
+
         Raises:
             EnvironmentMismatch, RequestFailed, ServiceUnavailable.
         """
-        with self.prompts.progress(f"Checking {connection.environment_id} at {connection.base_url}"):
-            asyncio.run(verify_environment(connection, clock=self.place.clock, timeout_s=self.place.timeout_s))
+        clock, timeout_s = self.place.clock, self.place.timeout_s
+
+        def ask_it() -> None:
+            with self.prompts.progress(f"Checking {connection.environment_id} at {connection.base_url}"):
+                asyncio.run(verify_environment(connection, clock=clock, timeout_s=timeout_s))
+
+        if connection not in self._verified:
+            until_it_works(self.prompts, ask_it)
+            self._verified.add(connection)
 
     def identify(self, connection: Connection, key: Secret, *, fix: str) -> AgentIdentity:
         """Ask Canon whose key it is.
@@ -145,8 +156,12 @@ class SetupStage:
             RequestFailed: Canon was not reached, or is in trouble.
         """
         clock, timeout_s = self.place.clock, self.place.timeout_s
-        with self.prompts.progress("Asking Canon whose key it is"):
-            return identify(connection, key, fix=fix, clock=clock, timeout_s=timeout_s, verify=False)
+
+        def ask_it() -> AgentIdentity:
+            with self.prompts.progress("Asking Canon whose key it is"):
+                return identify(connection, key, fix=fix, clock=clock, timeout_s=timeout_s, verify=False)
+
+        return until_it_works(self.prompts, ask_it)
 
     def use(self, lines: Lines) -> None:
         """Make the home use an identity; in a dry run only plan it."""

@@ -174,6 +174,12 @@ class World:
         self.logs[agent_id] = EventLog(self._prefix, self.options.window_events)
         return agent
 
+    def renew_key(self, agent: Agent) -> None:
+        """A new key in place of a revoked one, which nobody knows any more."""
+        self.agent_by_key.pop(agent.api_key, None)
+        agent.api_key, agent.revoked = KEY_PREFIX + self.secret("key", self.mint("key"))[:32], False
+        self.agent_by_key[agent.api_key] = agent
+
     def add_conversation(
         self,
         member_ids: Iterable[str],

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from canon_ops.operate.prompts import Choice, Question, Validate
+from canon_ops.operate.prompts import Choice, GoneBack, Question, Tell, Validate
 from canon_ops.settings.secret import Secret
 
-__all__ = ["ScriptedPrompts"]
+__all__ = ["BACK", "ScriptedPrompts"]
+
+BACK = "<back>"
 
 
 class ScriptedPrompts:
@@ -16,7 +18,7 @@ class ScriptedPrompts:
 
     Args:
         script: pairs of option and answer. The answer None takes the default; a text that the question complains about
-            is followed by the next answer for the same option.
+            is followed by the next answer for the same option. BACK goes to the question before.
     """
 
     def __init__(self, *script: tuple[str, str | bool | None]) -> None:
@@ -24,6 +26,7 @@ class ScriptedPrompts:
         self.asked: list[str] = []
         self.said: list[str] = []
         self.complaints: list[str] = []
+        self.shown: list[str] = []
 
     def text(self, question: Question, *, default: str | None = None, validate: Validate | None = None) -> str:
         while True:
@@ -54,8 +57,8 @@ class ScriptedPrompts:
         self.said.append(text)
 
     @contextmanager
-    def progress(self, text: str) -> Iterator[None]:
-        yield
+    def progress(self, text: str) -> Iterator[Tell]:
+        yield self.shown.append
 
     def assert_finished(self) -> None:
         """Every answer was asked for."""
@@ -66,4 +69,7 @@ class ScriptedPrompts:
         assert self._script, f"nobody has an answer for {question}"
         option, answer = self._script.pop(0)
         assert option == question.option, f"the script answers {option}, asked was {question}"
+        if answer == BACK:
+            assert question.can_go_back, f"{question} offers no way back"
+            raise GoneBack
         return answer

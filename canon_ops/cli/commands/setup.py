@@ -16,6 +16,7 @@ from canon_ops.cli.given_value import given_value
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.files.writable import require_place
+from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 from canon_ops.settings.environments import ENVIRONMENTS
@@ -180,6 +181,8 @@ def view_of(context: Context, result: SetupResult, write: WriteOptions) -> list[
         view.append(Line(f"{origin.describe()} still beats this: {origin.to_drop()}.", Mark.WARNING))
     if write.diff:
         view.append(Diff(result.diff))
+    if not result.dry_run and (notice := restart_notice(home)) is not None:
+        view.append(Line(notice, Mark.WARNING))
     view.append(Line(f"Next: {home.own_command('doctor')}", for_people_only=True))
     return view
 

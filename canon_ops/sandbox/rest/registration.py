@@ -86,7 +86,8 @@ def _authorized(world: World, call: Call) -> Registration | Reply:
 def approve(world: World, request: Registration, *, now_ms: int) -> Agent:
     """The owner says yes: the agent, its key and its direct conversation exist from here on.
 
-    A ``requestedAgentId`` that belongs to the same owner is given back; any other gets a new identity.
+    A ``requestedAgentId`` that belongs to the same owner is given back, with a new key where the old one was revoked; any
+    other gets a new identity.
     """
     if request.agent_id is not None:
         return world.agents[request.agent_id]
@@ -94,6 +95,8 @@ def approve(world: World, request: Registration, *, now_ms: int) -> Agent:
     if wanted is not None and wanted.owner_id == request.owner_id:
         agent = wanted
         agent.name = request.body["name"]
+        if agent.revoked:
+            world.renew_key(agent)
     else:
         agent = world.add_agent(request.body["name"], request.owner_id)
         agent.description = request.body["description"]

@@ -84,10 +84,10 @@ def test_a_profile_is_chosen_at_hermes_prompts(own_home: Path, box: CanonSandbox
 
 @pytest.mark.host
 def test_what_goes_wrong_is_told_with_its_fix(own_home: Path, box: CanonSandbox) -> None:
-    """A foreign environment ends the dialogue with a sentence and a fix, and nothing is written."""
+    """A foreign environment is told at once; who stops there gets the sentence and a fix, and nothing is written."""
     write_profile(own_home, box)
     box.fault("health-wrong-environment")
-    screen = Screen("profile", "ops")
+    screen = Screen("profile", "ops", "Stop")
 
     run_setup(screen.prompts())
 

@@ -31,7 +31,7 @@ from canon_ops.operate.install import (
     install,
     plan_install,
 )
-from canon_ops.operate.prompts import Choice, Question, Unattended, Validate
+from canon_ops.operate.prompts import Choice, Question, Tell, Unattended, Validate
 from canon_ops.settings.secret import Secret
 from tests.support.canon_files import as_file, profile_entry
 from tests.support.fake_host import (
@@ -64,8 +64,8 @@ class Person:
     def note(self, text: str) -> None:
         self.told.append(text)
 
-    def progress(self, text: str) -> nullcontext[None]:
-        return nullcontext()
+    def progress(self, text: str) -> nullcontext[Tell]:
+        return nullcontext(lambda _text: None)
 
     def text(self, question: Question, *, default: str | None = None, validate: Validate | None = None) -> str:
         raise AssertionError(question)

@@ -1,0 +1,51 @@
+"""What Canon says to an answer, at once: a person may try again, answer otherwise, or stop.
+
+Nobody is asked where nobody is there: the trouble is then raised as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from canon_ops.client.errors import ApiError, RequestFailed
+from canon_ops.client.health import EnvironmentMismatch, ServiceUnavailable
+from canon_ops.errors import CanonOpsError
+from canon_ops.operate.prompts import Choice, GoneBack, MissingAnswer, Question
+from canon_ops.operate.rewinding import Rewinding
+
+__all__ = ["until_it_works"]
+
+T = TypeVar("T")
+
+
+def until_it_works(prompts: Rewinding, attempt: Callable[[], T]) -> T:
+    """Carry out ``attempt``; when Canon was not reached, or does not agree, ask what now.
+
+    Raises:
+        GoneBack: the person answers otherwise.
+        EnvironmentMismatch, RequestFailed, ServiceUnavailable: they stop, or nobody can be asked.
+    """
+    while True:
+        try:
+            return attempt()
+        except (EnvironmentMismatch, RequestFailed, ServiceUnavailable) as trouble:
+            _ask_what_now(prompts, trouble)
+
+
+def _ask_what_now(prompts: Rewinding, trouble: CanonOpsError) -> None:
+    again = Choice("again", "Try again")
+    otherwise = Choice("back", "Answer the question before otherwise")
+    stop = Choice("stop", "Stop here", "nothing was written")
+    choices = [again, *([otherwise] if prompts.can_go_back else []), stop]
+    if isinstance(trouble, ApiError | EnvironmentMismatch) and prompts.can_go_back:
+        choices = [otherwise, again, stop]  # the same request would get the same answer
+    question = Question("What now?", "other answers", trouble.what)
+    try:
+        answer = prompts.aside.choose(question, choices)
+    except MissingAnswer:
+        raise trouble from None
+    if answer == "back":
+        raise GoneBack
+    if answer == "stop":
+        raise trouble
