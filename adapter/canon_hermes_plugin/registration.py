@@ -57,6 +57,7 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
         return
     # Tools, their toolset alias and the skill are registered here, before the hooks, once they exist.
     register_hooks(ctx)
+    register_command(ctx)
     _register_platform(ctx, _entry())
 
 
@@ -73,6 +74,19 @@ def register_hooks(ctx: PluginContext) -> None:
             register_hook(name, getattr(hooks, name))
         except Exception:  # the host's own validation; the other hooks still count
             logger.warning("Hermes refused the hook %s; Canon shows less activity", name, exc_info=True)
+
+
+def register_command(ctx: PluginContext) -> None:
+    """Register ``hermes canon …``; a context without subcommands is left alone."""
+    from canon_hermes_plugin.cli import COMMAND, HELP, prepare_parser, run_command
+
+    offer = getattr(ctx, "register_cli_command", None)
+    if not callable(offer):
+        return
+    try:
+        offer(name=COMMAND, help=HELP, setup_fn=prepare_parser, handler_fn=run_command, description=f"{HELP}.")
+    except Exception:  # the host's own validation; canon-ops itself is there all the same
+        logger.warning("Hermes refused the command %r; use canon-ops instead", COMMAND, exc_info=True)
 
 
 def _entry() -> dict[str, Any]:

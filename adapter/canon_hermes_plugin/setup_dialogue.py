@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from canon_hermes_plugin.host import HostPrompts, home_folder, host_prompts
 from canon_ops.errors import CanonOpsError
@@ -50,6 +50,7 @@ class HermesPrompts:
             self._host.info(question.help)
         if question.can_go_back:
             labels.append("Back to the question before")
+        self._has_told_the_keys = False  # a list takes the whole screen, and what was told is gone
         with _leaving():
             chosen = self._host.choose(question.text, labels, selected)
         if chosen == len(values):
@@ -108,6 +109,15 @@ def run_setup(host: HostPrompts | None = None) -> None:
     Ctrl-C leaves this dialogue, and Hermes' own goes on.
     """
     front = host or host_prompts()
+    try:
+        _lead_setup(front)
+    except KeyboardInterrupt:
+        front.info("Canon is left as it is.")
+    with suppress(KeyboardInterrupt), _leaving():
+        front.line("Press Enter to go on", None, False)  # Hermes draws its menu over whatever is not waited for
+
+
+def _lead_setup(front: HostPrompts) -> None:
     home = resolve_home(os.environ, hermes_home=home_folder())
     try:
         result = setup_canon(SetupPlace(home, os.environ), SetupAnswers(), HermesPrompts(front))
@@ -115,9 +125,6 @@ def run_setup(host: HostPrompts | None = None) -> None:
         front.error(error.what)
         if error.fix:
             front.info(f"Fix: {error.fix}")
-        return
-    except KeyboardInterrupt:
-        front.info("Canon is left as it is.")
         return
     name = result.agent_name or result.agent_id or "its agent"
     front.success(f"Canon is set up: this Hermes answers as {name} in {result.connection.environment_id}.")

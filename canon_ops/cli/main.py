@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from canon_ops import __version__
 from canon_ops.cli.streams import OutputLost, Streams, plug_closed_descriptors, process_streams
 
-__all__ = ["canon_hermes", "main", "start"]
+__all__ = ["canon_hermes", "main", "run_as", "start"]
 
 
 # Container objects between two collections. Starting makes tens of thousands that all stay; looking through them again
@@ -25,12 +25,22 @@ _COLLECT_AFTER = 50_000
 
 def main() -> int:
     """Run ``canon-ops`` with the arguments and streams of this process."""
-    return _start_process("canon-ops", "")
+    return run_as("canon-ops", "", sys.argv[1:])
 
 
 def canon_hermes() -> int:
     """Run the same program under the name that Canon's documentation uses: the platform is canon."""
-    return _start_process("canon-hermes", "canon")
+    return run_as("canon-hermes", "canon", sys.argv[1:])
+
+
+def run_as(program: str, platform: str, arguments: Sequence[str]) -> int:
+    """Run one command line with the streams and the environment of this process; see :func:`start`."""
+    if sys.platform == "win32":
+        sys.stderr.write("canon-ops runs on Linux and macOS; Windows is not supported.\n")
+        return 3
+    plug_closed_descriptors()
+    gc.set_threshold(_COLLECT_AFTER)
+    return start(program, platform, arguments, os.environ, process_streams(os.environ))
 
 
 def start(program: str, platform: str, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams) -> int:
@@ -69,12 +79,3 @@ def _page(program: str, arguments: Sequence[str], environ: Mapping[str, str]) ->
 
         return help_of_root(program)
     return None
-
-
-def _start_process(program: str, platform: str) -> int:
-    if sys.platform == "win32":
-        sys.stderr.write("canon-ops runs on Linux and macOS; Windows is not supported.\n")
-        return 3
-    plug_closed_descriptors()
-    gc.set_threshold(_COLLECT_AFTER)
-    return start(program, platform, sys.argv[1:], os.environ, process_streams(os.environ))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from canon_ops.cli.progress import spinner
 from canon_ops.cli.session import Session
-from canon_ops.cli.terminal import DIM, paint, visible
+from canon_ops.cli.terminal import DIM, paint, visible, wrapped
 from canon_ops.operate.prompts import Choice, GoneBack, Prompts, Question, Tell, Unattended, Validate
 from canon_ops.settings.secret import Secret
 
@@ -118,8 +118,8 @@ class TerminalPrompts:
     def _help(self, question: Question) -> None:
         """A line above a question whose own line is full."""
         if question.help:
-            text = paint(f"  {visible(question.help)}", DIM, colour=self._canvas.colour)
-            self._session.streams.err.write(f"{text}\n")
+            for line in wrapped(f"  {visible(question.help)}", self._canvas.width, 2):
+                self._session.streams.err.write(f"{paint(line, DIM, colour=self._canvas.colour)}\n")
 
     def _ask(self, question: Question, make: Callable[..., questionary.Question]) -> Any:
         """Put one question; gives the answer, or lets Ctrl-C, Ctrl-D and :class:`GoneBack` through."""

@@ -70,7 +70,7 @@ def _invoke(session: Session) -> Result | None:
         return None
     except click.UsageError as exc:
         if exc.ctx is not None and not isinstance(exc.ctx.command, OperatorCommand):
-            session.words = tuple(exc.ctx.command_path.split()[1:])
+            session.words = tuple(exc.ctx.command_path.removeprefix(session.program.name).split())
         raise
 
 

@@ -40,6 +40,13 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     ),
     Need("hermes_cli.plugins:PluginContext.register_hook", Use.CALL, "registers the activity hooks", 2),
     Need(
+        "hermes_cli.plugins:PluginContext.register_cli_command",
+        Use.CALL,
+        "registers `hermes canon`",
+        keywords=("name", "help", "setup_fn", "handler_fn", "description"),
+        without="`hermes canon` is not offered",
+    ),
+    Need(
         HOOKS,
         Use.VALUE,
         "tool calls are shown as activity",

@@ -2,8 +2,9 @@
 
 A dialogue stays a plain function that asks one question after the other. When a person goes back, the front end raises
 :class:`GoneBack`, the newest answer is forgotten, and the function runs again from its beginning; what was answered
-before is given without asking, and nothing is told twice. A forgotten answer is the default of its question. So a dialogue has to ask the same
-questions for the same answers, and what it does between two of them must be safe to repeat.
+before is given without asking, and nothing is told twice. A forgotten answer is the default of its question. So a
+dialogue has to ask the same questions for the same answers, and what it does between two of them must be safe to
+repeat.
 
 Order: :meth:`Rewinding.lead` runs the dialogue, which asks through the same object. Trouble that shows between two
 questions is asked about through :attr:`Rewinding.aside`, which remembers nothing.

@@ -58,7 +58,7 @@ def ask_way(prompts: Prompts, answers: SetupAnswers, *, has_profiles: bool, pend
         return way
     waiting = f"goes on with {', '.join(pending)}, which waits for its owner" if pending else None
     choices = [
-        Choice(Way.REGISTER.value, "Register a Canon agent, or reconnect one", waiting),
+        Choice(Way.REGISTER.value, "Register or reconnect an agent", waiting),
         *([Choice(Way.USE_PROFILE.value, "Use a Canon profile of this machine")] if has_profiles else []),
         Choice(Way.KEY.value, "Paste an agent key", "for machines without a person; it is stored in .env"),
     ]

@@ -203,7 +203,7 @@ def _is_in_keyring(stage: SetupStage, name: str) -> bool:
 
 def _waiting(request_id: str, left_s: float) -> str:
     minutes, seconds = divmod(max(0, round(left_s)), 60)
-    return f"Waiting for the owner to approve request {request_id}: {minutes}:{seconds:02} left (Ctrl-C: go on later)"
+    return f"Waiting for the owner: request {request_id}, {minutes}:{seconds:02} left (Ctrl-C: go on later)"
 
 
 def _stays(state: Registration) -> str:

@@ -86,8 +86,8 @@ def _authorized(world: World, call: Call) -> Registration | Reply:
 def approve(world: World, request: Registration, *, now_ms: int) -> Agent:
     """The owner says yes: the agent, its key and its direct conversation exist from here on.
 
-    A ``requestedAgentId`` that belongs to the same owner is given back, with a new key where the old one was revoked; any
-    other gets a new identity.
+    A ``requestedAgentId`` that belongs to the same owner is given back, with a new key where the old one was revoked;
+    any other gets a new identity.
     """
     if request.agent_id is not None:
         return world.agents[request.agent_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import subprocess
@@ -34,6 +35,22 @@ def test_the_platform_and_its_hooks_are_registered() -> None:
     assert [name for name, _ in ctx.hooks] == HOOKS
     assert [entry["name"] for entry in ctx.platforms] == ["canon"]
     assert "Canon" in ctx.platforms[0]["platform_hint"]
+
+
+def test_the_command_line_is_offered_as_hermes_canon() -> None:
+    """One subcommand that hands over whatever follows it, options and --help included."""
+    ctx = RecordingContext()
+    register(ctx, facts=AUDITED)
+    (command,) = ctx.commands
+    parser = argparse.ArgumentParser(prog="hermes canon")
+
+    command["setup_fn"](parser)
+
+    words = ["doctor", "--json", "-h", "--", "-x"]
+    assert command["name"] == "canon"
+    assert vars(parser.parse_args(words)) == {"canon_words": words}
+    assert vars(parser.parse_args(["--json"])) == {"canon_words": ["--json"]}
+    assert vars(parser.parse_args([])) == {"canon_words": []}
 
 
 def test_a_context_that_knows_platforms_only_is_enough() -> None:

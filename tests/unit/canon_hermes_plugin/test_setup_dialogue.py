@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from canon_hermes_plugin.host import HostPrompts, host_prompts
 from canon_hermes_plugin.setup_dialogue import HermesPrompts, run_setup
-from canon_ops.operate.prompts import Choice, Question
+from canon_ops.operate.prompts import Choice, GoneBack, Question
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 
@@ -74,7 +75,7 @@ def write_profile(own_home: Path, box: CanonSandbox) -> None:
 def test_a_profile_is_chosen_at_hermes_prompts(own_home: Path, box: CanonSandbox) -> None:
     """R1.11: the same dialogue as the command line, and the home's .env names the profile afterwards."""
     write_profile(own_home, box)
-    screen = Screen("profile", "ops")
+    screen = Screen("profile", "ops", "")
 
     run_setup(screen.prompts())
 
@@ -87,7 +88,7 @@ def test_what_goes_wrong_is_told_with_its_fix(own_home: Path, box: CanonSandbox)
     """A foreign environment is told at once; who stops there gets the sentence and a fix, and nothing is written."""
     write_profile(own_home, box)
     box.fault("health-wrong-environment")
-    screen = Screen("profile", "ops", "Stop")
+    screen = Screen("profile", "ops", "Stop", "")
 
     run_setup(screen.prompts())
 
@@ -119,6 +120,49 @@ def test_choices_show_their_help_and_give_their_value() -> None:
     chosen = prompts.choose(Question("Colour?", "--colour"), [Choice("r", "Red"), Choice("g", "Green", "calm")])
 
     assert chosen == "g"
+
+
+@pytest.mark.parametrize("kind", ["text", "choose", "confirm", "secret"])
+def test_every_kind_of_question_can_be_gone_back_from(kind: str) -> None:
+    """A lone < at a line, a row of its own in a list."""
+    screen = Screen("Back" if kind == "choose" else "<")
+    prompts = HermesPrompts(screen.prompts())
+    question = Question("Which?", "--which", can_go_back=True)
+
+    with pytest.raises(GoneBack):
+        match kind:
+            case "text":
+                prompts.text(question, validate=lambda text: f"{text} will not do")
+            case "choose":
+                prompts.choose(question, [Choice("r", "Red")])
+            case "confirm":
+                prompts.confirm(question, default=True)
+            case _:
+                prompts.secret(question)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("y", True), ("No", False), ("", True)])
+def test_yes_and_no_can_be_typed_where_one_may_go_back(typed: str, meant: bool) -> None:
+    """The words that Hermes takes, and Enter for the default; anything else is asked again."""
+    screen = Screen("maybe", typed)
+    prompts = HermesPrompts(screen.prompts())
+
+    assert prompts.confirm(Question("Sure?", "--yes", can_go_back=True), default=True) is meant
+    assert ("error", "y or n") in screen.told
+
+
+def test_ctrl_c_leaves_our_dialogue_and_not_hermes(own_home: Path) -> None:
+    """Hermes' prompts exit at Ctrl-C; the setup function tells that nothing happened, and returns."""
+
+    def leave(*_arguments: Any) -> Any:
+        raise SystemExit(1)
+
+    screen = Screen()
+    prompts = replace(screen.prompts(), line=leave, choose=leave, confirm=leave)
+
+    run_setup(prompts)
+
+    assert screen.told == [("info", "Canon is left as it is.")]
 
 
 @pytest.mark.host
