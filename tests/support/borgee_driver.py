@@ -193,6 +193,7 @@ class Ours:
             action_s=order.get("action_s", 30.0),
             backoff_first_s=order.get("backoff_s", 0.02),
             backoff_max_s=0.1,
+            **order.get("limits", {}),
         )
         options = BppOptions(
             base_url=order["base_url"], api_key=Secret(order["key"]), agent_id=order.get("agent_id", ""), limits=limits
@@ -331,6 +332,13 @@ class Driver:
 
     async def do_report(self, order: dict[str, Any]) -> None:
         await getattr(self.client, f"report_{order['what']}")(**order["args"])
+
+    async def do_drain(self, order: dict[str, Any]) -> None:
+        assert isinstance(self._client, Ours)
+        self._client.client.stop_deliveries()
+
+    async def do_tasks(self, order: dict[str, Any]) -> int:
+        return len(asyncio.all_tasks())
 
     async def do_cancel(self, order: dict[str, Any]) -> None:
         self._running[order["which"]].cancel()
