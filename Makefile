@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel crash-files crash-durable storm-canon bench clean
+.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel test-heal crash-files crash-durable storm-canon bench clean
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bu
 
 test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service, none, and one that never answers
 	CI=1 $(BIN)/python -m pytest tests/acceptance/test_keyring_service.py tests/unit/keyring $(TEST_ARGS)
+
+test-heal: $(STAMP)  ## bring comments back into every file of the corpus as two hosts and a running gateway rewrote it
+	$(BIN)/python -m pytest -m long -s tests/acceptance/test_heal_hermes.py $(TEST_ARGS)
 
 test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outside, move from the published plugin, take it back
 	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)

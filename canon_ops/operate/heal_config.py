@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -20,12 +21,13 @@ from canon_ops.files.heal import Healed, heal, own_comments
 from canon_ops.files.history import History, NoSuchEntry
 from canon_ops.files.reading import read_optional
 from canon_ops.files.records import Record
+from canon_ops.files.transaction import Transaction
 from canon_ops.hermes.boilerplate import find_boilerplate
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.change_config import ConfigPlan, plan_config
 from canon_ops.operate.writing import Writing
 
-__all__ = ["HEAL_LABEL", "Loss", "NothingToHeal", "find_loss", "plan_heal"]
+__all__ = ["HEAL_LABEL", "Loss", "NothingToHeal", "find_loss", "keep_comments", "plan_heal"]
 
 HEAL_LABEL = "config heal"
 
@@ -145,3 +147,21 @@ def _comments_or_none(text: bytes) -> Counter[str] | None:
         return _comments(text)
     except CanonOpsError:
         return None
+
+
+def keep_comments(transaction: Transaction, home: HermesHome) -> str | None:
+    """Put the present text into the history when it has comments that no text there has; gives the id of the entry.
+
+    An installation does that, so that a heal has something to go back to although nothing was edited. While comments
+    are missing nothing is kept: a snapshot would say that they are not wanted.
+
+    Args:
+        transaction: open, with nothing staged.
+    """
+    with suppress(CanonOpsError):  # what cannot be read or kept is not worth an installation
+        present = transaction.read(home.config_file)
+        if present is None or not _comments(present) or find_loss(home) is not None:
+            return None
+        newest = next((after for _, _, after in _texts(home)), None)
+        return None if newest == present else transaction.keep(home.config_file)
+    return None

@@ -24,6 +24,7 @@ from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, discover_plugins, installed_distributions, try_imports
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.operate.edit_config import refuse_managed
+from canon_ops.operate.heal_config import keep_comments
 from canon_ops.operate.install_plan import (
     HostRefused,
     InstallOptions,
@@ -213,6 +214,7 @@ def carry_out(
             if after != record:
                 files.stage(record_file(home.path), after.to_bytes(), private=True)
             history_id = files.commit()
+        keep_comments(files, home)
         InterruptedNote.remove(home.path)
         store.prune(after.wheels)
     return InstallOutcome(plan, False, history_id, verified, _next_steps(plan, environ, after, prompts))
