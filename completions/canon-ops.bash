@@ -205,7 +205,7 @@ _canon_ops_takes() {
         *' --environment') takes='words canon-prod-v1 canon-dev-v1' ;;
         *' --store') takes='words file keyring' ;;
         *' --area') takes='words host plugin config env platform gateway settings creds registration net fs' ;;
-        *' --only' | *' --skip') takes='words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network' ;;
+        *' --only' | *' --skip') takes='words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex config.comments_lost settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network' ;;
         *' --severity-min') takes='words info warning error' ;;
         *' --to') takes='words keyring file' ;;
         *' --echo') takes='words no before after' ;;

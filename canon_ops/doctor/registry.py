@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from canon_ops.doctor.check import Check
 from canon_ops.doctor.checks import (
     access,
+    comments,
     config,
     credentials,
     disk,
@@ -25,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     *host.CHECKS,
     *plugin.CHECKS,
     *config.CHECKS,
+    *comments.CHECKS,
     *settings.CHECKS,
     *access.CHECKS,
     *credentials.CHECKS,

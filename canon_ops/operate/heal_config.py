@@ -27,7 +27,7 @@ from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.change_config import ConfigPlan, plan_config
 from canon_ops.operate.writing import Writing
 
-__all__ = ["HEAL_LABEL", "Loss", "NothingToHeal", "find_loss", "keep_comments", "plan_heal"]
+__all__ = ["HEAL_LABEL", "Loss", "NothingToHeal", "find_loss", "healed_document", "keep_comments", "plan_heal"]
 
 HEAL_LABEL = "config heal"
 
@@ -101,11 +101,22 @@ def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, L
     healed: list[Healed] = []
 
     def edit(present: ConfigDocument) -> ConfigDocument:
-        older = ConfigDocument.parse(loss.text, present.file)
-        healed.append(heal(older, present, find_boilerplate))
-        return ConfigDocument.parse(healed[-1].data, present.file)
+        document, what = healed_document(loss.text, present)
+        healed.append(what)
+        return document
 
     return plan_config(writing, edit), loss, healed[-1]
+
+
+def healed_document(older: bytes, present: ConfigDocument) -> tuple[ConfigDocument, Healed]:
+    """``present`` with the comments of ``older``, and what is worth telling about it.
+
+    Raises:
+        ConfigSyntaxError: nobody can read the older text.
+        ProofFailed: it cannot be done without changing what Hermes reads.
+    """
+    healed = heal(ConfigDocument.parse(older, present.file), present, find_boilerplate)
+    return ConfigDocument.parse(healed.data, present.file), healed
 
 
 def _loss_since(home: HermesHome, identity: str) -> Loss:

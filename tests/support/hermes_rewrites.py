@@ -18,6 +18,7 @@ __all__ = ["WAYS", "Way", "rewritten_by_hermes"]
 Way = Literal["config set", "plugins enable"]
 WAYS: tuple[Way, ...] = ("config set", "plugins enable")
 PLUGIN = "canon-hermes"
+NOT_BY_HERMES = {"null_section", "null_section_with_comment"}  # `plugins:` with nothing in it: 0.18 and 0.19 raise
 
 _CHILD = """
 import contextlib, io, json, os, sys
@@ -51,10 +52,7 @@ def rewritten_by_hermes(
         python: the interpreter of the host.
 
     Returns:
-        The new bytes by name.
-
-    Raises:
-        AssertionError: Hermes did not get through with one of them.
+        The new bytes by name; a text at which Hermes itself failed is left out, and must be one of ``NOT_BY_HERMES``.
     """
     homes = {name: folder / f"home{number}" for number, name in enumerate(texts)}
     for name, home in homes.items():
@@ -62,11 +60,12 @@ def rewritten_by_hermes(
         (home / "config.yaml").write_bytes(texts[name].encode())
     cases = [{"home": str(home), "way": way, "plugin": PLUGIN} for home in homes.values()]
     failed = _run(cases, folder, python, timeout_s)
-    assert failed == {}
-    return {name: (home / "config.yaml").read_bytes() for name, home in homes.items()}
+    done = {name: (home / "config.yaml").read_bytes() for name, home in homes.items() if str(home) not in failed}
+    assert texts.keys() - done.keys() <= NOT_BY_HERMES, failed
+    return done
 
 
-def _run(cases: Sequence[Mapping[str, str]], folder: Path, python: str, timeout_s: float) -> object:
+def _run(cases: Sequence[Mapping[str, str]], folder: Path, python: str, timeout_s: float) -> dict[str, str]:
     environ = {"HOME": str(folder), "PATH": str(Path(python).parent), "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
         [python, "-c", _CHILD],
@@ -79,4 +78,4 @@ def _run(cases: Sequence[Mapping[str, str]], folder: Path, python: str, timeout_
         timeout=timeout_s,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return dict(json.loads(done.stdout.splitlines()[-1]))

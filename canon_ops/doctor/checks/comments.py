@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from canon_ops.doctor.check import Check, Finding, Fix, Place, Status
-from canon_ops.doctor.examination import Examination
-from canon_ops.doctor.repair import HealConfig
-from canon_ops.operate.heal_config import find_loss
+from dataclasses import dataclass, field
 
-__all__ = ["CHECKS"]
+from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status
+from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.repair import ConfigRepair
+from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.operate.heal_config import find_loss, healed_document
+
+__all__ = ["CHECKS", "HealConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class HealConfig(ConfigRepair):
+    """Bring the comments of an older text back; see :mod:`canon_ops.files.heal`."""
+
+    older: bytes = field(repr=False)
+
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        return healed_document(self.older, document)[0]
 
 
 def _comments_lost(examination: Examination) -> Finding:
@@ -20,10 +33,25 @@ def _comments_lost(examination: Examination) -> Finding:
     return Finding(
         Status.WARNING,
         f"Another program dropped {count} from config.yaml; they were there after {loss.command}.",
-        Fix(examination.command("config heal"), HealConfig()),
+        Fix(examination.command("config heal"), HealConfig(loss.text)),
         at=at,
         data={"since": loss.since, "count": loss.count},
     )
 
 
-CHECKS = (Check("config.comments_lost", "Comments", "Are the comments of config.yaml still there?", _comments_lost),)
+CHECKS = (
+    Check(
+        "config.comments_lost",
+        "Comments",
+        "Are the comments of config.yaml still there?",
+        _comments_lost,
+        about=About(
+            "Hermes drops every comment when it saves: by `hermes config set`, by `hermes plugins enable`, "
+            "and in a running gateway at the first message of a fresh home.",
+            "Nothing works differently; what people wrote down for each other is gone.",
+            "Take the comments from the text that `canon-ops history show` prints for the entry that the finding "
+            "names. When they are not wanted any more, `canon-ops config snapshot` says so.",
+            ("config.yaml",),
+        ),
+    ),
+)

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import yaml
+
 from canon_ops import __version__
+from canon_ops.files.transaction import Transaction
 from canon_ops.runtime.clock import SystemClock
 from tests.support.canon_files import DEV_BINDING
 from tests.support.clinic import CONFIG, Clinic
@@ -48,6 +51,7 @@ NO_BINDING = {"creds.binding": "error", "net.proxy": "skipped", **NO_NETWORK}
 NO_CONFIG = {
     "config.parse": "error",
     **dict.fromkeys(["plugin.enabled", "plugin.denied", "platform.enabled", "gateway.multiplex"], "skipped"),
+    "config.comments_lost": "skipped",
     **dict.fromkeys(["settings.streaming", "settings.approvals_mode", "settings.display"], "skipped"),
     **NO_CREDENTIAL,
     "creds.present": "skipped",
@@ -186,6 +190,13 @@ def platform_quoted(clinic: Clinic) -> None:
 
 def platform_unmentioned(clinic: Clinic) -> None:
     clinic.write_config(CONFIG.replace("platforms:\n  canon:\n    enabled: true\n", "", 1))
+
+
+def comments_that_another_program_dropped(clinic: Clinic) -> None:
+    file = clinic.home / "config.yaml"
+    with Transaction(clinic.home, label="config snapshot") as transaction:
+        transaction.keep(file)  # the older text is known from our history, so that part is ours
+    file.write_text(yaml.safe_dump(yaml.safe_load(CONFIG), sort_keys=False))
 
 
 def config_with_a_tab(clinic: Clinic) -> None:
@@ -553,6 +564,18 @@ SEEDED = (
         ("+platforms:", "+  canon:", "+    enabled: true"),
     ),
     Fault(config_with_a_tab, NO_CONFIG, "config.yaml"),
+    Fault(
+        comments_that_another_program_dropped,
+        {"config.comments_lost": "warning"},
+        "dropped 2 comments from config.yaml; they were there after config snapshot",
+        (
+            "+# written by hand, from the pages of Hermes and Canon",
+            "-  mode: manual",
+            "+  mode: manual   # people decide",
+            "-      tool_progress: 'off'",
+            '+      tool_progress: "off"',
+        ),
+    ),
     Fault(config_with_a_date_that_is_none, NO_CONFIG, "config.yaml"),
     Fault(config_with_half_a_character, NO_CONFIG, "config.yaml"),
     Fault(config_that_is_a_pipe, NO_CONFIG, "not a regular file"),
