@@ -79,8 +79,12 @@ function __canon_ops_members
                 'preferences' 'Read and edit this tool\'s own settings.' \
                 'history' 'Look at what this tool changed.' \
                 'undo' 'Take a change of this tool back: every file gets the bytes from before it.' \
+                'status' 'Show host, platforms, credential and gateway on one screen.' \
                 'inbox' 'Look at Borgee\'s messages on disk, and decide about those that a crash left in doubt.' \
                 'doctor' 'Check an installation, and name the command that repairs what is wrong, or repair it.' \
+                'explain' 'Explain a check or an error code: cause, why it matters, and how to repair it by hand.' \
+                'gateway' 'See how the gateway of a Hermes profile stands, and restart it.' \
+                'logs' 'Show the gateway\'s log: the last records, filtered, with every secret of the home taken out.' \
                 'version' 'Show the versions of canon-ops, of Hermes and of Python.' \
                 'demo' 'Watch the whole product work, in a temporary home and without any network.' \
                 'sandbox' 'Serve Canon, Borgee or a model on loopback, for trials and tests.' \
@@ -148,6 +152,10 @@ function __canon_ops_members
                 'stats' 'Count receipts, and name the sessions that wait for a person.' \
                 'discard' 'Give a quarantined receipt up; its message is never run.' \
                 'requeue' 'Let a quarantined receipt run again, effects included.'
+        case 'gateway'
+            printf '%s\t%s\n' \
+                'status' 'Show whether a gateway runs on the Hermes profile, and what it says of its platforms.' \
+                'restart' 'Restart the gateway through the service that keeps it running, and wait for the new one.'
         case 'sandbox'
             printf '%s\t%s\n' \
                 'canon' 'Serve the Canon API and stream on loopback until stopped.' \
@@ -1106,6 +1114,26 @@ function __canon_ops_options
                 '--color' 'When to use colour.' \
                 '-h' 'Show this message and exit.' \
                 '--help' 'Show this message and exit.'
+        case 'status'
+            printf '%s\t%s\n' \
+                '--watch' 'Look again and again, with this pause between two looks.  [default pause: 2]' \
+                '--all-profiles' 'Show every Hermes profile.' \
+                '--python' 'The host\'s interpreter, instead of the one that is found.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
         case 'inbox'
             printf '%s\t%s\n' \
                 '-h' 'Show this message and exit.' \
@@ -1216,6 +1244,88 @@ function __canon_ops_options
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
                 '--timeout' 'How long to wait for the network.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'explain'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'gateway'
+            printf '%s\t%s\n' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'gateway status'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'gateway restart'
+            printf '%s\t%s\n' \
+                '--wait' 'How long to wait until the new gateway runs.' \
+                '--python' 'The host\'s interpreter, instead of the one that is found.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'logs'
+            printf '%s\t%s\n' \
+                '-f' 'Go on with what is written, until stopped.' \
+                '--follow' 'Go on with what is written, until stopped.' \
+                '-n' 'How many.' \
+                '--lines' 'How many.' \
+                '--file' 'Which log.' \
+                '--level' 'Only records at least as grave.' \
+                '--grep' 'Only records whose text or logger matches.' \
+                '--platform' 'Only what is about this platform.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
@@ -1501,7 +1611,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --session' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --watch' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'
@@ -1509,7 +1619,7 @@ function __canon_ops_takes
             echo 'ask canon-profile'
         case '* -p' '* --profile'
             echo 'ask hermes-profile'
-        case '* --api-key-file' '* --answers' '* --save-answers' '* --from-file' '* -o' '* --output' '* --ready-file' 'install --python' 'upgrade --python' 'rollback --python' 'uninstall --python' 'doctor --python' 'demo --python'
+        case '* --api-key-file' '* --answers' '* --save-answers' '* --from-file' '* -o' '* --output' '* --ready-file' 'install --python' 'upgrade --python' 'rollback --python' 'uninstall --python' 'status --python' 'doctor --python' 'gateway restart --python' 'demo --python'
             echo 'files'
         case '* --hermes-home'
             echo 'folders'
@@ -1517,14 +1627,18 @@ function __canon_ops_takes
             echo 'words auto always never'
         case '* --type'
             echo 'words auto str int float bool null json'
-        case 'install --platform' 'host show --platform'
+        case 'install --platform' 'host show --platform' 'logs --platform'
             echo 'words canon'
         case 'creds move --platform' 'creds remove --platform'
             echo 'words canon borgee'
         case '* --environment'
             echo 'words canon-prod-v1 canon-dev-v1'
+        case '* --level'
+            echo 'words debug info warning error critical'
         case '* --store'
             echo 'words file keyring'
+        case '* --file'
+            echo 'words gateway agent errors'
         case '* --area'
             echo 'words host plugin config env platform gateway settings creds registration net fs'
         case '* --only' '* --skip'
@@ -1608,6 +1722,8 @@ function __canon_ops_argument
             echo 'any'
         case 'inbox requeue 1'
             echo 'any'
+        case 'explain 1'
+            echo 'any'
         case 'completion show 1'
             echo 'words bash zsh fish'
         case 'completion install 1'
@@ -1615,9 +1731,9 @@ function __canon_ops_argument
         case 'completion uninstall 1'
             echo 'words bash zsh fish'
         case 'man show *'
-            echo 'words add audit bind borgee canon completion config creds demo diff discard doctor edit env export get heal history host import inbox install lint list man migrate model move path preferences profile recommend remove requeue rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version'
+            echo 'words add audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move path preferences profile recommend remove requeue restart rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.doctor/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

@@ -39,6 +39,8 @@ class OperatorCommand(click.Command):
         data: the type of ``data`` in its JSON document.
         schema_version: of that document.
         writes: it changes files, and takes the options of a writer.
+        events: the type of ``data`` in the documents that follow each other once it goes on until it is stopped
+            (``status --watch``, ``logs -f``); None when it always answers once.
         is_event_stream: it answers while it runs, one JSON object a line (decisions L3).
     """
 
@@ -53,6 +55,7 @@ class OperatorCommand(click.Command):
         writes: bool,
         timeout_s: float | None,
         is_event_stream: bool,
+        events: object,
         params: list[click.Parameter],
     ) -> None:
         super().__init__(
@@ -73,6 +76,7 @@ class OperatorCommand(click.Command):
         self.examples = tuple(examples)
         self.writes = writes
         self.is_event_stream = is_event_stream
+        self.events = events
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         return help_option()
@@ -104,6 +108,12 @@ class OperatorCommand(click.Command):
         """The words of its schema name: one more, ``event``, where documents follow each other."""
         return (*self.words, "event") if self.is_event_stream else self.words
 
+    @property
+    def documents(self) -> tuple[tuple[tuple[str, ...], object], ...]:
+        """Every kind of document that it answers with: the words of its schema name, and the type of ``data``."""
+        own = ((self.document_words, self.data),)
+        return own if self.events is None else (*own, ((*self.words, "event"), self.events))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         common = {*CommonOptions.__dataclass_fields__, "help"}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
@@ -133,6 +143,7 @@ def command(
     writes: bool = False,
     timeout_s: float | None = None,
     is_event_stream: bool = False,
+    events: object = None,
 ) -> Callable[[Callable[..., Result]], OperatorCommand]:
     """Turn a function of (context, its own options) into a command.
 
@@ -143,6 +154,7 @@ def command(
         writes: also take --dry-run, --diff and --if-unchanged, handed over as ``write``.
         timeout_s: it uses the network: also take --timeout, with this default, handed over as ``timeout_s``.
         is_event_stream: it answers while it runs, by :meth:`Context.emit`; under ``--json`` one object a line.
+        events: it does so when told to go on, from :meth:`Context.follow` on, with data of this type.
     """
 
     def declare(function: Callable[..., Result]) -> OperatorCommand:
@@ -156,6 +168,7 @@ def command(
             writes=writes,
             timeout_s=timeout_s,
             is_event_stream=is_event_stream,
+            events=events,
             params=own,
         )
 

@@ -89,6 +89,12 @@ class Context:
         """Show that something is going on while the block runs; what the block gets replaces the text."""
         return spinner(self.session, text)
 
+    def follow(self) -> None:
+        """From here on answers follow each other until the command is stopped: events, one JSON object a line."""
+        if not self.session.is_event_stream:
+            self.session.words = (*self.session.words, "event")
+            self.session.is_event_stream = True
+
     def emit(self, result: Result) -> None:
         """Answer now, and go on: for commands that run until they are stopped."""
         deliver(self.session, result)

@@ -12,7 +12,7 @@ from enum import Enum
 
 from canon_ops.errors import ExitCode
 
-__all__ = ["Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Raw", "Result", "Table"]
+__all__ = ["Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Raw", "Result", "Row", "Table"]
 
 
 class Mark(Enum):
@@ -66,6 +66,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """One record by itself, for answers that follow each other: a table would have to wait for its last row."""
+
+    cells: Sequence[str]
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """A unified diff, as it is."""
 
@@ -79,7 +87,7 @@ class Raw:
     text: str
 
 
-Block = Line | Fields | Table | Item | Diff | Raw
+Block = Line | Fields | Table | Item | Row | Diff | Raw
 
 
 @dataclass(frozen=True, slots=True)

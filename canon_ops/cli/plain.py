@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Raw, Table
+from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Raw, Row, Table
 
 __all__ = ["render"]
 
@@ -28,6 +28,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield from (_record(*row) for row in rows)
         case Item(mark, name, text, fix):
             yield _record(mark.value, name, text, fix or "")
+        case Row(cells):
+            yield _record(*cells)
         case Diff(text) | Raw(text):
             yield text if not text or text.endswith("\n") else text + "\n"
         case _:

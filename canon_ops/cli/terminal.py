@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Raw, Table
+from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Raw, Row, Table
 
 __all__ = ["Canvas", "mark_of", "paint", "render", "visible", "wrapped"]
 
@@ -82,6 +82,9 @@ def _lines(block: Block, canvas: Canvas, name_width: int) -> Iterator[str]:
             yield from _table(block, canvas)
         case Item():
             yield from _item(block, canvas, name_width)
+        case Row(cells, mark):
+            sign = mark_of(mark, canvas) if mark else " "
+            yield f"{sign} {visible('  '.join(cells))}".replace("\n", "\n    ")
         case Diff(text):
             for line in text.splitlines():
                 code = next((code for start, code in _DIFF_COLOURS if line.startswith(start)), "")

@@ -247,6 +247,7 @@ ROOT = Entry(
             "history:undo_command",
             section="Change",
         ),
+        Entry("status", "Show host, platforms, credential and gateway on one screen.", "status:command", "Look"),
         Entry(
             "inbox",
             "Look at Borgee's messages on disk, and decide about those that a crash left in doubt.",
@@ -263,6 +264,35 @@ ROOT = Entry(
             "doctor",
             "Check an installation, and name the command that repairs what is wrong, or repair it.",
             "doctor:command",
+            section="Look",
+        ),
+        Entry(
+            "explain",
+            "Explain a check or an error code: cause, why it matters, and how to repair it by hand.",
+            "explain:command",
+            section="Look",
+        ),
+        Entry(
+            "gateway",
+            "See how the gateway of a Hermes profile stands, and restart it.",
+            section="Look",
+            children=(
+                Entry(
+                    "status",
+                    "Show whether a gateway runs on the Hermes profile, and what it says of its platforms.",
+                    "gateway:status_command",
+                ),
+                Entry(
+                    "restart",
+                    "Restart the gateway through the service that keeps it running, and wait for the new one.",
+                    "gateway:restart_command",
+                ),
+            ),
+        ),
+        Entry(
+            "logs",
+            "Show the gateway's log: the last records, filtered, with every secret of the home taken out.",
+            "logs:command",
             section="Look",
         ),
         Entry("version", "Show the versions of canon-ops, of Hermes and of Python.", "version:command", "Look"),

@@ -65,18 +65,26 @@ class ConfigSyntaxError(RefusedError):
 
 
 class _Tabs(ConfigSyntaxError):
+    """A tab stands where only blanks may indent."""
+
     code: ClassVar[str] = "config_tabs"
 
 
 class _Documents(ConfigSyntaxError):
+    """The file holds several documents; Hermes reads one."""
+
     code: ClassVar[str] = "config_documents"
 
 
 class _Root(ConfigSyntaxError):
+    """The whole file is something else than a mapping."""
+
     code: ClassVar[str] = "config_root"
 
 
 class _Encoding(ConfigSyntaxError):
+    """The file is in an encoding that YAML does not have, or its bytes are no text."""
+
     code: ClassVar[str] = "config_encoding"
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "GatewayState",
     "GatewayStateDamaged",
     "PlatformState",
+    "hermes_program",
     "isolated_environ",
     "read_state",
 ]
@@ -178,6 +179,12 @@ def isolated_environ(base: Mapping[str, str], *, hermes_home: Path, user_home: P
     }
 
 
+def hermes_program(python: Path) -> list[str]:
+    """What starts the ``hermes`` of an interpreter: the command beside it, or its module where there is none."""
+    launcher = python.parent / "hermes"
+    return [str(launcher)] if launcher.exists() else [str(python), "-m", "hermes_cli.main"]
+
+
 class GatewayProcess:
     """A gateway that we started and own."""
 
@@ -198,9 +205,7 @@ class GatewayProcess:
             environ: the child's environment; HERMES_HOME is set to ``home``.
             log: file that takes its standard output and error; appended to.
         """
-        launcher = python.parent / "hermes"
-        program = [str(launcher)] if launcher.exists() else [str(python), "-m", "hermes_cli.main"]
-        command = [*program, *home.arguments(), "gateway", "run", "-v"]
+        command = [*hermes_program(python), *home.arguments(), "gateway", "run", "-v"]
         gateway_log = home.path / _LOG_FILE
         log_start = gateway_log.stat().st_size if gateway_log.exists() else 0
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from canon_ops.cli.schemas import document_schema
 from canon_ops.cli.tree import leaves
 from canon_ops.errors import NotFoundError
 
-__all__ = ["SchemaNames", "SchemaShown", "list_command", "loaded_commands", "show_command"]
+__all__ = ["SchemaNames", "SchemaShown", "documents_of", "list_command", "loaded_commands", "show_command"]
 
 
 class NoSuchSchema(NotFoundError):
@@ -46,7 +46,7 @@ class SchemaShown:
 @declare("schema list", data=SchemaNames, examples=("canon-ops schema list --json",))
 def list_command(context: Context) -> Result:
     """List the JSON documents that commands answer with."""
-    names = [(_name(command), " ".join(command.words)) for command in loaded_commands()]
+    names = [(name, " ".join(command.words)) for name, command, _ in _documents()]
     return Result(SchemaNames(tuple(name for name, _ in names)), (Table(("schema", "command"), names),))
 
 
@@ -57,11 +57,11 @@ def show_command(context: Context, name: str) -> Result:
 
     NAME is the document's name (canon-ops.config.get/1) or the command's words (config.get).
     """
-    for command in loaded_commands():
-        if name in (_name(command), *_short_names(command)):
-            schema = document_schema(command.document_words, command.data, command.schema_version)
+    for full, _, schema in _documents():
+        without_version = full.partition("/")[0]
+        if name in (full, without_version, without_version.removeprefix("canon-ops.")):
             text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-            return Result(SchemaShown(_name(command), schema), (Raw(text),))
+            return Result(SchemaShown(full, schema), (Raw(text),))
     raise NoSuchSchema(f"No document is called {name}.", fix="canon-ops schema list")
 
 
@@ -74,10 +74,13 @@ def loaded_commands() -> list[OperatorCommand]:
     return found
 
 
-def _name(command: OperatorCommand) -> str:
-    return schema_name(command.document_words, command.schema_version)
+def documents_of(command: OperatorCommand) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and schema of every document that a command answers with."""
+    for words, data in command.documents:
+        yield schema_name(words, command.schema_version), document_schema(words, data, command.schema_version)
 
 
-def _short_names(command: OperatorCommand) -> tuple[str, ...]:
-    dotted = ".".join(command.document_words)
-    return dotted, f"canon-ops.{dotted}"
+def _documents() -> Iterator[tuple[str, OperatorCommand, dict[str, Any]]]:
+    for command in loaded_commands():
+        for name, schema in documents_of(command):
+            yield name, command, schema

@@ -124,6 +124,8 @@ def _held(kind: Kind) -> Sequence[str]:
         case Kind.AREA:
             return areas()
         case Kind.SCHEMA:
-            return [schema_name(each.document_words, each.schema_version) for each in loaded_commands()]
+            return [
+                schema_name(words, each.schema_version) for each in loaded_commands() for words, _ in each.documents
+            ]
         case _:
             return sorted({word for words, _ in leaves() for word in words})

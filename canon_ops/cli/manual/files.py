@@ -6,13 +6,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from canon_ops.cli.commands.schema import loaded_commands
+from canon_ops.cli.commands.schema import documents_of, loaded_commands
 from canon_ops.cli.completion.scripts import scripts
-from canon_ops.cli.envelope import schema_name
 from canon_ops.cli.manual.markdown import chapter, contents
 from canon_ops.cli.manual.page import pages
 from canon_ops.cli.manual.roff import man_page
-from canon_ops.cli.schemas import document_schema
 from canon_ops.operate.shell_completion import Shell
 
 __all__ = ["FOLDERS", "differences", "generated_files"]
@@ -34,9 +32,9 @@ def generated_files() -> Mapping[PurePosixPath, str]:
     for first in dict.fromkeys(page.words[0] for page in every if page.words):
         files[f"docs/reference/{first}.md"] = chapter([page for page in every if page.words[:1] == (first,)])
     for command in loaded_commands():
-        name = schema_name(command.document_words, command.schema_version)
-        schema = document_schema(command.document_words, command.data, command.schema_version)
-        files[f"docs/schemas/{name.replace('/', '.')}.json"] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in documents_of(command):
+            text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+            files[f"docs/schemas/{name.replace('/', '.')}.json"] = text
     return {PurePosixPath(name): text for name, text in files.items()}
 
 

@@ -1,0 +1,133 @@
+"""One home at a glance: every part by itself, whatever is wrong with the others."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canon_ops.hermes.homes import resolve_home
+from canon_ops.hermes.platform_health import PlatformHealth, StreamState, health_file
+from canon_ops.operate.status import HomeStatus, read_status
+from tests.support.canon_files import profile_entry
+from tests.support.fake_host import clean_environ, make_environment, put_distribution, put_hermes
+
+NOW_MS = 1_796_000_000_000
+CONFIG = "plugins:\n  enabled: [canon-hermes]\nplatforms:\n  canon:\n    enabled: true\n"
+HEALTH = PlatformHealth(
+    "canon", "0.1.0", "0.19.0", os.getpid(), NOW_MS - 1000, "canon-dev-v1", "agent_1", StreamState.OPEN,
+    NOW_MS - 60_000, in_work=2, cursor_age_s=3.5, outbox_depth=1, last_trouble="it was away",
+)  # fmt: skip
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Path:
+    """Everything in order, and a gateway that is this very process."""
+    (tmp_path / ".hermes").mkdir()
+    (tmp_path / ".canon").mkdir()
+    tmp_path.joinpath(".hermes", "config.yaml").write_text(CONFIG)
+    tmp_path.joinpath(".canon", "agents.json").write_text(json.dumps({"ops": profile_entry(agentId="agent_1")}))
+    state = {"gateway_state": "running", "pid": os.getpid(), "platforms": {"canon": {"state": "connected"}}}
+    tmp_path.joinpath(".hermes", "gateway_state.json").write_text(json.dumps(state))
+    return tmp_path
+
+
+def look(user: Path) -> HomeStatus:
+    environ = clean_environ(HOME=str(user))
+    python = user / "env" / "bin" / "python"
+    if not python.exists():
+        make_environment(user / "env")
+        put_hermes(python)
+        put_distribution(python, "canon-ops", "0.1.0", {"canon_hermes_plugin/__init__.py": ""})
+    return read_status(resolve_home(environ), environ, now_ms=NOW_MS, python=python, system=user / "system")
+
+
+def report(user: Path, health: PlatformHealth = HEALTH) -> None:
+    file = health_file(user / ".hermes", "canon")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(health.data)
+
+
+def test_everything_in_order(user: Path) -> None:
+    """Host, platform, credential and gateway, and nothing in the way."""
+    report(user)
+
+    seen = look(user)
+
+    canon = next(one for one in seen.platforms if one.name == "canon")
+    assert seen.in_the_way == ()
+    assert seen.host is not None and (seen.host.hermes_version, seen.host.audited, seen.host.canon_ops) == (
+        "0.19.0", True, "0.1.0",
+    )  # fmt: skip
+    assert (canon.plugin_enabled, canon.switched_on, canon.state) == (True, True, "connected")
+    assert canon.health is not None
+    assert (canon.health.trust, canon.health.stream, canon.health.in_work, canon.health.outbox) == (
+        "current", "open", 2, 1,
+    )  # fmt: skip
+    assert canon.health.trouble is None  # it is over
+    assert seen.credential is not None and (seen.credential.canon_profile, seen.credential.agent_id) == (
+        "ops",
+        "agent_1",
+    )
+    assert seen.gateway is not None and (seen.gateway.state, seen.gateway.pid) == ("running", os.getpid())
+
+
+@pytest.mark.parametrize(
+    ("changes", "trust"),
+    [({}, "current"), ({"written_at_ms": NOW_MS - 100_000}, "stale"), ({"pid": 2**22 + 1}, "dead")],
+    ids=["fresh", "silent", "of another process"],
+)
+def test_what_the_plugin_said_is_believed_only_of_a_living_process(
+    changes: dict[str, int], trust: str, user: Path
+) -> None:
+    """X9: age and process are compared first."""
+    report(user, replace(HEALTH, **changes))  # type: ignore[arg-type]
+
+    (health,) = [one.health for one in look(user).platforms if one.name == "canon"]
+
+    assert health is not None
+    assert (health.trust, health.trouble) == (trust, None if trust == "current" else "it was away")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "about", "code"),
+    [
+        (".hermes/config.yaml", "a: [1\n", "platforms", "config_syntax"),
+        (".canon/agents.json", "{", "credential", "file_damaged"),
+        (".hermes/gateway_state.json", "{", "gateway", "gateway_state_damaged"),
+        (".canon/pending-registrations.json", "[]", "credential", "file_damaged"),
+    ],
+)
+def test_what_cannot_be_read_stands_alone(file: str, text: str, about: str, code: str, user: Path) -> None:
+    """It is told with its code and its cure; every other part is there."""
+    (user / file).write_text(text)
+
+    seen = look(user)
+
+    assert [(one.about, one.code) for one in seen.in_the_way] == [(about, code)]
+    assert seen.in_the_way[0].fix
+    assert seen.host is not None
+
+
+def test_a_gateway_that_was_killed(user: Path) -> None:
+    """The file says running; the process table knows better."""
+    state = {"gateway_state": "running", "pid": 2**22 + 1, "platforms": {"canon": {"state": "connected"}}}
+    user.joinpath(".hermes", "gateway_state.json").write_text(json.dumps(state))
+
+    seen = look(user)
+
+    assert seen.gateway is not None and (seen.gateway.state, seen.gateway.pid) == ("crashed", None)
+    assert [one.state for one in seen.platforms if one.name == "canon"] == [None]
+
+
+def test_nothing_is_written(user: Path) -> None:
+    """Looking makes no file and no folder."""
+    look(user)
+    before = sorted(user.rglob("*"))
+
+    look(user)
+
+    assert sorted(user.rglob("*")) == before
