@@ -366,7 +366,7 @@ class CanonRuntime:
             async with at_once:
                 await self._consume_signal(conversation_id)
 
-        rooms = {turn.conversation_id for turn in self._desk.turns.live.values() if turn.is_open}
+        rooms = sorted({turn.conversation_id for turn in self._desk.turns.live.values() if turn.is_open})
         polled = await asyncio.gather(*map(poll, rooms), return_exceptions=True)
         for error in polled:  # one room's trouble hides no signal of another's
             if isinstance(error, BaseException):

@@ -325,6 +325,29 @@ async def test_a_run_is_complete_before_its_node_is_gone(box: CanonSandbox) -> N
     assert node is not None and node["text"] == "the answer"
 
 
+async def test_one_rooms_trouble_hides_no_signal_of_another(box: CanonSandbox) -> None:
+    """D26: rooms are polled side by side, so a stop in one arrives although another cannot be asked."""
+    release = asyncio.Event()
+
+    async def agent(event: Any, _adapter: Any) -> None:
+        if not event.text.startswith("/"):
+            await release.wait()
+
+    rooms = [box.human.open_conversation([box.endpoints.owner_id, "agent_sandbox"], kind="direct") for _ in range(2)]
+    box.fault("signal-500", times=None, conversationId=rooms[0])
+    clock = ManualClock()
+    async with hosted(box, agent, clock=clock) as stage:
+        for room in rooms:
+            box.human.say(room, "go")
+        await until(lambda: len(stage.events) == 2)
+        box.human.signal(rooms[1], "interrupt", announce=False)
+        await clock.advance(15)
+        await until(lambda: len(stage.events) == 3)
+        release.set()
+
+    assert (stage.events[2].text, stage.events[2].source.chat_id) == ("/stop", rooms[1])
+
+
 # --- a run becomes a turn -----------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from canon_hermes_plugin.inbound import (
 )
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
-from canon_ops.wire.messages import CONTROL_TYPES, DeliveryIntent
+from canon_ops.wire.messages import DeliveryIntent
 
 EVERYONE = UserAccess(allow_all=True, allowed=None)
 ME = AgentIdentity(agent_id="agent-1", display_name="Ermes")
@@ -90,7 +90,13 @@ def test_s3_34_our_own_echo_is_dropped() -> None:
     assert Desk().deliver(payload) == Drop(DropReason.OWN_MESSAGE)
 
 
-@pytest.mark.parametrize("control", sorted(CONTROL_TYPES))
+RECEIPTS = (
+    "approval_reply", "approval_outcome", "runtime_input_reply", "runtime_input_outcome", "plan_approval_reply",
+    "runtime_card_reply", "runtime_card_outcome",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("control", RECEIPTS)
 def test_s3_35_receipts_are_no_chat(control: str) -> None:
     """S3.35: all seven kinds are dropped, even with a verdict to run."""
     payload = human("Approved", metadata={"type": control}) | {"turnDispatch": {"kind": "run_turn"}}

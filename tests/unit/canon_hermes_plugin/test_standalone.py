@@ -122,6 +122,16 @@ async def test_trouble_is_a_result(box: CanonSandbox, fault: str, where: dict[st
     assert result["error"].startswith("Canon standalone send failed: ") and words in result["error"]
 
 
+async def test_a_thread_is_no_message_to_reply_to(box: CanonSandbox) -> None:
+    """D44: what the host knows as a thread names nothing on Canon, and the text is sent all the same."""
+    result = await send_standalone(platform_config(box), ROOM, "hello", thread_id="thread-7", force_document=True)
+
+    (message,) = posted(box)
+    (request,) = [entry["body"] for entry in box.journal() if entry["path"] == "/agent/verbs/send_to"]
+    assert (result["message_id"], message["text"]) == (message["id"], "hello")
+    assert "thread-7" not in str(request)
+
+
 async def test_files_are_refused(box: CanonSandbox) -> None:
     """R7.41: a message with files is not sent without them."""
     result = await send_standalone(platform_config(box), ROOM, "see attached", media_files=["x.png"])
