@@ -130,8 +130,8 @@ class Outbound:
                 self._steer_typing(effect)
                 is_beat = effect.state.is_open and not effect.active_message_ids
                 if not (is_beat and self._lanes.backlog(effect.conversation_id) >= BEATS_WAITING):
-                    self._told_depths[effect.turn_id] = self._queue_depth(effect.turn_id)
-                    self._lanes.add(effect.conversation_id, partial(self._publish, effect))
+                    depth = self._told_depths[effect.turn_id] = self._queue_depth(effect.turn_id)
+                    self._lanes.add(effect.conversation_id, partial(self._publish, effect, depth))
             case WritePreview():
                 self._lanes.add(effect.conversation_id, partial(self._write, effect))
             case RetireNode():
@@ -158,12 +158,12 @@ class Outbound:
         else:
             self._typing.resume_typing(effect.conversation_id)
 
-    async def _publish(self, effect: PublishState) -> None:
+    async def _publish(self, effect: PublishState, depth: int) -> None:
         state = TurnState(
             conversation_id=effect.conversation_id,
             state=effect.state,
             updated_at_ms=self._clock.now_ms(),
-            queue_depth=self._queue_depth(effect.turn_id),
+            queue_depth=depth,
             turn_id=effect.turn_id,
             active_message_ids=effect.active_message_ids,
             opened_at_ms=effect.opened_ms,

@@ -154,7 +154,7 @@ async def test_the_real_hosts_queue_is_corrected(box: CanonSandbox) -> None:
         box.human.edit(second, "deux", ROOM)
         await asyncio.sleep(0.1)
         gate.set()
-        await until(lambda: len(seen) == 2)
+        await until(lambda: len(seen) == 2 and told()["state"] == "completed" and told()["queueDepth"] == 0)
 
         gate.clear()
         seen.clear()

@@ -69,6 +69,7 @@ class Desk:
         self.closed: list[TurnId] = []
         self.typing: list[str] = []
         self.final_gate = asyncio.Event()
+        self.depth = 2
         self.outbound = Outbound(
             canon,
             self.clock,
@@ -76,7 +77,7 @@ class Desk:
             deliver=self._deliver,
             closed=lambda effect: self.closed.append(effect.turn_id),
             typing=self,
-            queue_depth=lambda _turn: 2,
+            queue_depth=lambda _turn: self.depth,
         )
 
     async def _deliver(self, final: Final) -> None:
@@ -123,6 +124,23 @@ async def test_a_state_tells_queue_and_times() -> None:
 
     ((_, body),) = canon.calls
     assert (body["queueDepth"], body["openedAt"], body["turnUpdatedAt"]) == (2, 1_000, desk.clock.now_ms())
+
+
+async def test_what_was_told_of_the_queue_is_what_canon_was_told() -> None:
+    """D39: a number that changes while its state waits for a slow server is seen as a change afterwards."""
+    canon = Canon()
+    canon.gate.clear()
+    desk = Desk(canon)
+
+    desk.outbound.carry([state(TurnPhase.THINKING)])
+    await asyncio.sleep(0)
+    desk.outbound.carry([state(TurnPhase.STREAMING)])
+    desk.depth = 3
+    canon.gate.set()
+    await desk.outbound.drain()
+
+    told = canon.calls[-1][1]["queueDepth"]
+    assert (told, desk.outbound.told_depth(TURN)) == (2, 2)
 
 
 async def test_a_final_does_not_hold_up_states() -> None:
