@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
+from canon_ops.doctor.checks.held_stream import held_stream
 from canon_ops.doctor.examination import Examination, Probed
 from canon_ops.settings.provenance import Setting
 from canon_ops.wire.health import IdentityMismatch
@@ -32,8 +33,11 @@ async def _api(examination: Examination) -> Finding:
     return _reached("API", (await examination.probes())["API"])
 
 
-async def _stream(examination: Examination) -> Finding:
-    return _reached("stream", (await examination.probes())["stream"])
+async def _stream(examination: Examination) -> Answer:
+    """The service, and the gateway's own end of the stream where one runs."""
+    reached = _reached("stream", (await examination.probes())["stream"])
+    held = await asyncio.to_thread(held_stream, examination)
+    return reached if held is None else (reached, held)
 
 
 def _reached(service: str, probed: Probed) -> Finding:

@@ -501,6 +501,33 @@ def gateway_state_damaged(clinic: Clinic) -> None:
     clinic.home.joinpath("gateway_state.json").write_text("{")
 
 
+def health(clinic: Clinic, **fields: object) -> None:
+    """What a gateway's plugin would have left, written by hand."""
+    old_env(clinic)
+    state(clinic, pid=1, platforms={"canon": {"state": "connected"}})
+    now_ms = clinic.clock.now_ms()
+    report = {
+        "schema": "canon-ops.platform-health/1", "platform": "canon", "version": "0.1.0", "host_version": "0.19.0",
+        "pid": 1, "written_at_ms": now_ms, "environment_id": "canon-dev-v1", "agent_id": "agent_sandbox",
+        "stream": "open", "stream_since_ms": now_ms - 300_000, **fields,
+    }  # fmt: skip
+    file = clinic.home / "plugins" / "canon" / "health.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(report))
+
+
+def gateway_without_its_stream(clinic: Clinic) -> None:
+    health(clinic, stream="lost", last_trouble="the connection ended")
+
+
+def gateway_whose_key_was_refused(clinic: Clinic) -> None:
+    health(clinic, stream="refused", last_trouble="status 401")
+
+
+def gateway_that_hangs(clinic: Clinic) -> None:
+    health(clinic, written_at_ms=clinic.clock.now_ms() - 600_000)
+
+
 @dataclass(frozen=True)
 class Fault:
     """One thing that is wrong.
@@ -683,6 +710,9 @@ SEEDED = (
     Fault(gateway_without_canon, {"gateway.running": "error"}, "without Canon"),
     Fault(gateway_retrying, {"gateway.running": "error"}, "no such host"),
     Fault(gateway_older_than_env, {"gateway.stale": "warning"}, "it holds the older values"),
+    Fault(gateway_without_its_stream, {"net.stream": "warning"}, "without Canon's event stream for 5 minutes"),
+    Fault(gateway_whose_key_was_refused, {"net.stream": "error"}, "refused the gateway's key: status 401"),
+    Fault(gateway_that_hangs, {"net.stream": "warning"}, "has not said for 10 minutes"),
     Fault(gateway_state_damaged, {"gateway.running": "unknown", "gateway.stale": "skipped"}, "gateway_state.json"),
     Fault(service_of_another_home, {"gateway.service": "error"}, "profiles/work, not on"),
     Fault(service_of_a_hermes_that_is_gone, {"gateway.service": "error"}, "which is gone"),
