@@ -314,7 +314,7 @@ function __canon_ops_options
             printf '%s\t%s\n' \
                 '--python' 'The host\'s interpreter, instead of the one that is found.' \
                 '--skip-package' 'Take back the configuration only; leave the package.' \
-                '--purge' 'Take the platform\'s credentials too: its variables and its Canon profile.' \
+                '--purge' 'Take the platform\'s credentials too: its variables, its Canon profile, keyring and history included.' \
                 '--dry-run' 'Say what would change; change nothing.' \
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \

@@ -110,6 +110,8 @@ def owners(distributions: list[Distribution], package: str, group: str) -> list[
     """The distributions that brought ``package``: by file list, or by an entry point into it (an editable install)."""
     found = []
     for one in distributions:
+        if not name_of(one):  # what an uninstallation left of its metadata owns nothing
+            continue
         record = one.read_text("RECORD") or ""
         points_in = any(
             point.group == group and point.value.split(":")[0].split(".")[0] == package for point in one.entry_points

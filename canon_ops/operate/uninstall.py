@@ -25,21 +25,27 @@ from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.discovery import HostInstallation, HostNotFound, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, HostUnusable, installed_distributions
-from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile
+from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KnownKey
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
-from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
+from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
+from canon_ops.keyring.access import Keyring
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
+from canon_ops.operate.forget_key import forget_key
 from canon_ops.operate.installation import Installation, InterruptedNote, read_installation, record_file
 from canon_ops.operate.package.action import preload, take_out
 from canon_ops.operate.package.by_hand import remove_by_hand
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore
 from canon_ops.operate.platform_files import platform_edits
-from canon_ops.operate.prompts import Prompts, Question
+from canon_ops.operate.prompts import Prompts, Question, Unattended
+from canon_ops.operate.remove_key import KeyRemoved, remove_canon_key
 from canon_ops.operate.restart import restart_step
 from canon_ops.operate.taking_back import taken_back, undone
+from canon_ops.operate.writing import Writing
 from canon_ops.settings.credentials import resolve
+from canon_ops.settings.dotenv import read_dotenv
 from canon_ops.settings.profiles import AgentsFile
+from canon_ops.settings.secret import Secret
 
 __all__ = ["UninstallOptions", "UninstallOutcome", "UninstallPlan", "plan_uninstall", "uninstall"]
 
@@ -49,7 +55,8 @@ class UninstallOptions:
     """What the caller decided beforehand.
 
     Attributes:
-        purge: take the credentials too: the platform's variables in ``.env``, and the Canon profile that is in force.
+        purge: take the credentials too: the platform's variables in ``.env``, the Canon profile that is in force with
+            its key in the keyring, and what the history remembers of the keys.
         skip_package: leave the host's packages alone.
         expected: (file, SHA-256) pairs that must still hold.
     """
@@ -100,7 +107,9 @@ class UninstallPlan:
             said.append(f"Package: {self.keeps_package or f'{OUR_DISTRIBUTION} is not there'}.")
         said.append(f"Files: {', '.join(str(one.path) for one in self.changes) or 'nothing to change'}.")
         if self.purged:
-            said.append(f"Credentials: the Canon profile {self.purged[0]} leaves {self.purged[1].path}.")
+            said.append(
+                f"Credentials: the Canon profile {self.purged[0]} leaves {self.purged[1].path}, keyring and history."
+            )
         elif not self.options.purge:
             said.append("Credentials: they stay; --purge takes them too.")
         return said
@@ -108,12 +117,17 @@ class UninstallPlan:
 
 @dataclass(frozen=True, slots=True)
 class UninstallOutcome:
-    """What was done; see :class:`~canon_ops.operate.install.InstallOutcome`."""
+    """What was done; see :class:`~canon_ops.operate.install.InstallOutcome`.
+
+    Attributes:
+        left_behind: why a purged key is still somewhere; empty when none is.
+    """
 
     plan: UninstallPlan
     dry_run: bool
     history_id: str | None
     next_steps: tuple[str, ...]
+    left_behind: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -126,9 +140,13 @@ def uninstall(
     options: UninstallOptions,
     prompts: Prompts,
     *,
+    keyring: Keyring | None = None,
     dry_run: bool = False,
 ) -> UninstallOutcome:
     """Plan, show, ask, carry out.
+
+    Args:
+        keyring: where a purged profile's key may be; None for the one of this environment.
 
     Raises:
         ManagedHome, RecordDamaged: nothing was changed.
@@ -147,7 +165,7 @@ def uninstall(
     )
     if not prompts.confirm(question, default=not options.purge):
         raise NotConfirmed("Nothing was taken back.", fix="add --yes")
-    return _carry_out(plan, environ, prompts)
+    return _carry_out(plan, environ, prompts, keyring or Keyring(environ))
 
 
 class NotConfirmed(CanonOpsError):
@@ -188,7 +206,7 @@ def _env_without(data: bytes | None, record: Installation, home: HermesHome, opt
         return data
     document = DotenvDocument.parse(data, str(home.env_file))
     for key in KNOWN_KEYS:
-        if key.file is KeyFile.DOTENV and key.platform == options.platform.name:
+        if key.file is KeyFile.DOTENV and _is_of(key, options):
             document = document.remove(key.name)
     return document.data
 
@@ -270,7 +288,7 @@ def _profile_that_goes(home: HermesHome, environ: Mapping[str, str]) -> tuple[st
         return next(((profile, change) for change in files.changes()), None)
 
 
-def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts) -> UninstallOutcome:
+def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts, keyring: Keyring) -> UninstallOutcome:
     home, names, host = plan.home, plan.options.platform, plan.host
     label = f"uninstall {names.name}"
     with Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
@@ -287,21 +305,44 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
                 preload()
             with prompts.progress(f"Taking {', '.join(plan.removes)} out of {host.python}"):
                 take_out(host, home.environ(environ), plan.removes)
+        direct = _direct_keys(plan, environ) if plan.options.purge else []
+        gone = _purged(plan, environ, label, keyring)
         history_id = files.commit()
-        if plan.purged is not None:
-            _write_elsewhere(plan.purged[1], label)
         InterruptedNote.remove(home.path)
         PackageStore(home.path).prune(left.wheels)
+    for key in direct:
+        if history_id in forget_key(Writing(home, environ, label), home.path, key):
+            history_id = None
     restart = restart_step(home, changed=plan.changed, package=None, prompts=prompts, start=False)
-    return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)))
+    left_behind = (gone.left_behind,) if gone is not None and gone.left_behind else ()
+    return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)), left_behind)
 
 
-def _write_elsewhere(change: FileChange, label: str) -> None:
-    """agents.json has a lock and a history of its own: other homes and other programs use it."""
-    with Transaction(change.path.parent, label=label) as files:
-        files.expect(change.path, digest(change.before) or "")
-        files.stage(change.path, change.after, private=True)
-        files.commit()
+def _purged(plan: UninstallPlan, environ: Mapping[str, str], label: str, keyring: Keyring) -> KeyRemoved | None:
+    """Take the Canon profile in force away whole: entry, keyring, history. Agreed to already.
+
+    While ``.env`` still says where Canon's files are. They have a lock and a history of their own: other homes and
+    other programs use them.
+    """
+    if plan.purged is None:
+        return None
+    name, change = plan.purged
+    writing = Writing(plan.home, environ, label, expected=[(change.path, digest(change.before) or "")])
+    return remove_canon_key(writing, name, keyring, Unattended(yes=True), whole=True)
+
+
+def _direct_keys(plan: UninstallPlan, environ: Mapping[str, str]) -> list[Secret]:
+    """The keys that leave ``.env``."""
+    env = plan.home.env_file
+    if not any(change.path == env for change in plan.changes):
+        return []
+    secret = {key.name for key in KNOWN_KEYS if key.file is KeyFile.DOTENV and key.secret and _is_of(key, plan.options)}
+    entries = read_dotenv(read_optional(env) or b"", file=str(env))
+    return [Secret(entry.value) for entry in entries if entry.name in secret and entry.value]
+
+
+def _is_of(key: KnownKey, options: UninstallOptions) -> bool:
+    return key.platform == options.platform.name
 
 
 def _by_hand(plan: UninstallPlan) -> tuple[str, ...]:

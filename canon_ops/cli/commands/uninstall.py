@@ -26,6 +26,7 @@ class UninstallReport:
         removed: the distributions that leave the host.
         kept: why our package stays there; null when it goes, or is not there.
         purged_profile: the Canon profile that goes with ``--purge``.
+        left_behind: why a purged key is still somewhere.
         history_id: what ``undo`` takes.
         next: commands to paste, in order.
     """
@@ -40,6 +41,7 @@ class UninstallReport:
     dry_run: bool
     history_id: str | None
     next: tuple[str, ...]
+    left_behind: tuple[str, ...]
 
 
 @declare(
@@ -54,7 +56,11 @@ class UninstallReport:
     help="The host's interpreter, instead of the one that is found.",
 )  # fmt: skip
 @click.option("--skip-package", is_flag=True, help="Take back the configuration only; leave the package.")
-@click.option("--purge", is_flag=True, help="Take the platform's credentials too: its variables and its Canon profile.")
+@click.option(
+    "--purge",
+    is_flag=True,
+    help="Take the platform's credentials too: its variables, its Canon profile, keyring and history included.",
+)
 def command(
     context: Context,
     write: WriteOptions,
@@ -76,7 +82,9 @@ def command(
         skip_package=skip_package,
         expected=write.if_unchanged,
     )
-    outcome = uninstall(context.home, context.environ, options, context.prompts, dry_run=write.dry_run)
+    outcome = uninstall(
+        context.home, context.environ, options, context.prompts, keyring=context.keyring, dry_run=write.dry_run
+    )
     return Result(_report(context, outcome), _view(context, outcome, write))
 
 
@@ -93,6 +101,7 @@ def _report(context: Context, outcome: UninstallOutcome) -> UninstallReport:
         dry_run=outcome.dry_run,
         history_id=outcome.history_id,
         next=outcome.next_steps,
+        left_behind=outcome.left_behind,
     )
 
 
@@ -109,6 +118,7 @@ def _view(context: Context, outcome: UninstallOutcome, write: WriteOptions) -> l
         view.append(Line(f"{'To be removed' if outcome.dry_run else 'Removed'}: {', '.join(plan.removes)}."))
     if plan.keeps_package:
         view.append(Line(f"{plan.keeps_package}.", Mark.INFO))
+    view += [Line(sentence, Mark.WARNING) for sentence in outcome.left_behind]
     if write.diff:
         view += [Diff(change.diff(mask=context.redact.line)) for change in plan.files]
     return view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]

@@ -84,11 +84,11 @@ def _owner(examination: Examination) -> Finding:
     names = ", ".join(map(str, foreign))
     both = host.facts.ours is not None
     consequence = "which of the two runs is chance" if both else "ours is not there"
-    replace = examination.command(f"install {examination.platform.name} --yes")
+    replace = Fix(examination.command(f"install {examination.platform.name} --yes"), RestorePackage(__version__))
     return Finding(
         Status.ERROR,
         f"{names} in {host.python} owns import packages of {OUR_DISTRIBUTION}; {consequence}.",
-        Fix(replace if host.installer else remove_by_hand(host, [one.name for one in foreign])),
+        replace if host.installer else Fix(remove_by_hand(host, [one.name for one in foreign])),
         data={"distributions": [{"name": one.name, "version": one.version} for one in foreign]},
     )
 
@@ -148,9 +148,10 @@ def _entry_point(examination: Examination) -> Finding:
 
 
 def _imports(examination: Examination) -> Finding:
-    names = examination.platform
-    if examination.host().facts.ours is None:
+    names, host = examination.platform, examination.host()
+    if host.facts.ours is None:
         raise FactMissing("plugin.installed")
+    anew = _put_there(examination, host, host.facts.ours.version)
     try:
         outcome = examination.imported.examine()
     except CanonOpsError as exc:
@@ -159,7 +160,7 @@ def _imports(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"{names.package} does not import in Hermes' interpreter: {outcome.error}",
-            Fix(install_by_hand(examination.host())),
+            anew,
             Place(*outcome.place) if outcome.place else Place(),
             data={"missing": outcome.missing},
         )
@@ -167,7 +168,7 @@ def _imports(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"{names.package} imports but has no register function; Hermes will not load it.",
-            Fix(install_by_hand(examination.host())),
+            anew,
             Place(str(outcome.file)),
         )
     return Finding(Status.OK, f"{names.package} imports in Hermes' interpreter.", data={"file": str(outcome.file)})

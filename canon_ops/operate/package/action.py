@@ -107,7 +107,10 @@ class PackageAction:
             told = ", ".join(
                 f"{name} is {found.get(name) or 'gone'}, not {expected.get(name) or 'absent'}" for name in wrong
             )
-            raise PackageConflict(f"The installer did else than it had announced in {self.host.python}: {told}.")
+            raise PackageConflict(
+                f"The installer did else than it had announced in {self.host.python}: {told}.",
+                fix="canon-ops doctor --area plugin   (then install again, while nothing else installs there)",
+            )
 
 
 def take_out(host: HostInstallation, environ: Mapping[str, str], names: Sequence[str]) -> None:

@@ -233,7 +233,7 @@ def _tried(
 def _conflict(wheel: Wheel, host: HostInstallation, against: Iterable[str]) -> PackageConflict:
     return PackageConflict(
         f"{wheel} does not fit beside Hermes {host.version} in {host.python}: {' '.join(against)}",
-        fix="--source WHEEL with a version that fits this Hermes",
+        fix="canon-ops install --source WHEEL   (of a version that fits this Hermes)",
     )
 
 

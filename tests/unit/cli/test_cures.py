@@ -40,7 +40,6 @@ CURE_TO_COME = {
     ("OutsideError", "adapter/canon_hermes_plugin/credential.py"),
     ("OutsideError", "canon_ops/operate/package/wheel.py"),
     ("PackageAltered", "canon_ops/operate/package/wheel.py"),
-    ("PackageConflict", "canon_ops/operate/package/action.py"),
     ("UsageError", "canon_ops/cli/commands/install.py"),
     ("UsageError", "canon_ops/operate/install_plan.py"),
     ("UsageError", "canon_ops/operate/package/source.py"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -10,12 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.doctor.check import Status
+from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.mending import choose, mend
+from canon_ops.doctor.registry import select
+from canon_ops.doctor.run import diagnose
 from canon_ops.errors import ExitCode
 from canon_ops.hermes.discovery import HostNotFound
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.hermes.host_call import installed_distributions
 from canon_ops.hermes.installer import InstallerFailed
 from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.keyring.access import Keyring
 from canon_ops.operate.bring_back import bring_back
 from canon_ops.operate.install import InstallNotVerified, InstallOptions, InstallOutcome, InterruptedElsewhere, install
 from canon_ops.operate.install_plan import FOREIGN
@@ -27,8 +35,10 @@ from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.rollback import NothingBefore, RollbackOptions, RollbackOutcome, rollback
 from canon_ops.operate.uninstall import NotConfirmed, UninstallOptions, UninstallOutcome, uninstall
 from canon_ops.operate.upgrade import NothingInstalled, UpgradeOptions, homes_that_enable, upgrade
+from canon_ops.operate.writing import Writing
 from tests.support.canon_files import as_file, profile_entry
 from tests.support.fake_host import make_environment, put_distribution, put_hermes, put_loader, script, site_of
+from tests.support.keyring_backend import keyring_variables
 from tests.support.small_wheels import UV, offline_environ, our_wheel, small_wheel
 
 LOADED = {"name": "canon-hermes", "key": "canon-hermes", "version": "", "source": "entrypoint", "enabled": True,
@@ -161,6 +171,34 @@ def test_an_update_of_hermes_is_made_good(site: Site) -> None:
 
     assert outcome.changed
     assert (site.versions["canon-ops"], site.files) == ("0.2.0", files)
+
+
+@pytest.mark.parametrize("harm", ["gone", "broken", "foreign"])
+def test_the_doctor_puts_it_back(harm: str, site: Site) -> None:
+    """What is gone, does not import, or is somebody else's: found, repaired after consent, and then all is well."""
+    site.install(site.wheel("0.2.0"))
+    plugin = site_of(site.python) / "canon_hermes_plugin" / "__init__.py"
+    match harm:
+        case "gone":
+            for folder in (plugin.parent, *site_of(site.python).glob("canon_ops-*.dist-info")):
+                shutil.rmtree(folder)
+        case "broken":
+            plugin.unlink()  # it is a hard link into uv's cache
+            plugin.write_text("import nowhere_to_be_found\n")
+        case "foreign":
+            put_distribution(site.python, "canon-hermes-plugin", "0.14.1", {"canon_hermes_plugin/cards.py": ""})
+    about_it = select(only=["plugin.installed", "plugin.owner", "plugin.entry_point", "plugin.import"])
+    found = diagnose(about_it, Examination(site.home, site.environ, python=site.python))
+
+    mended = mend(
+        Writing(site.home, site.environ, "doctor --fix"), choose(found, Status.WARNING), Unattended(yes=True),
+        platform=PLATFORMS["canon"], python=site.python,
+    )  # fmt: skip
+
+    after = diagnose(about_it, Examination(site.home, site.environ, python=site.python))
+    assert [one.error.what for one in mended.refused] == []
+    assert (len(mended.done), site.versions["canon-ops"]) == (1, "0.2.0")
+    assert [one.finding.message for one in after.findings] == []
 
 
 def test_the_same_version_from_other_files_is_put_there_anew(site: Site) -> None:
@@ -500,6 +538,45 @@ def test_credentials_stay_unless_purged(site: Site) -> None:
     assert outcome.plan.purged[0] == "ops"
     assert json.loads(agents.read_text()).keys() == {"other"}
     assert site.files[1] == ENV.encode()
+
+
+def test_purging_forgets_every_copy_of_a_key(site: Site) -> None:
+    """Out of the keyring, and out of both histories: whoever finds the disk finds no key."""
+    entries = site.user / "entries.json"
+    entries.write_text(json.dumps({"canon-ops/ops": "kept-in-the-keyring", "canon-ops/other": "stays"}))
+    agents = site.user / ".canon" / "agents.json"
+    agents.parent.mkdir()
+    reference = {"service": "canon-ops", "account": "ops"}
+    agents.write_bytes(as_file(ops=profile_entry(apiKey=None, apiKeyRef=reference)))
+    bootstrap = 'CANON_AGENTS_JSON_BOOTSTRAP={"more": {"apiKey": "boot-secret-0123"}}'
+    site.home.env_file.write_text(f"{ENV}CANON_AGENT=ops\n{bootstrap}\n")
+    site.install(site.wheel("0.2.0"))
+    options = UninstallOptions(python=site.python, purge=True, skip_package=True)
+    keyring = Keyring({**os.environ, **keyring_variables(entries)})
+
+    outcome = uninstall(site.home, site.environ, options, Unattended(yes=True), keyring=keyring)
+
+    texts = [file.read_text(errors="replace") for file in site.user.rglob("*") if file.is_file()]
+    assert json.loads(entries.read_text()) == {"canon-ops/other": "stays"}
+    assert [text for text in texts if "boot-secret-0123" in text] == []
+    assert (outcome.left_behind, outcome.history_id) == ((), None)
+
+
+def test_a_key_that_the_keyring_keeps_is_told(site: Site) -> None:
+    """A keyring that does not answer holds nothing else up."""
+    agents = site.user / ".canon" / "agents.json"
+    agents.parent.mkdir()
+    reference = {"service": "canon-ops", "account": "ops"}
+    agents.write_bytes(as_file(ops=profile_entry(apiKey=None, apiKeyRef=reference)))
+    site.install(site.wheel("0.2.0"))
+    options = UninstallOptions(python=site.python, purge=True, skip_package=True)
+
+    outcome = uninstall(
+        site.home, site.environ, options, Unattended(yes=True), keyring=Keyring({"CANON_OPS_KEYRING": "off"})
+    )
+
+    assert json.loads(agents.read_text()) == {}
+    assert [told.startswith("The keyring still has canon-ops/ops") for told in outcome.left_behind] == [True]
 
 
 def test_a_home_without_a_record_is_taken_back_by_meaning(site: Site) -> None:
