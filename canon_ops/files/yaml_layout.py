@@ -187,6 +187,9 @@ def _enter(parent: yaml.Node, slot: int, node: yaml.Node, end: int, text: str, l
         return span[1]
     if entry:
         layout.entries.append(int(node.start_mark.index))
+    if isinstance(node, yaml.ScalarNode) and not node.style and "#" not in node.value:  # most are, and need no call
+        last = layout.ends[id(node)] = int(node.end_mark.index)
+        return last if last > end else end
     return max(end, _walk(node, text, layout))
 
 
