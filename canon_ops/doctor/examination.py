@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -23,6 +24,8 @@ from canon_ops.client.deadline import within
 from canon_ops.client.errors import RequestFailed
 from canon_ops.client.transport import HttpClient
 from canon_ops.errors import CanonOpsError
+from canon_ops.files.atomic import BrokenLink
+from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.hermes.config_file import HermesConfig, read_config
 from canon_ops.hermes.contract import Difference
 from canon_ops.hermes.contract_check import contract_differences
@@ -32,13 +35,19 @@ from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import ImportOutcome, try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
+from canon_ops.keyring.access import Keyring
+from canon_ops.operate.audit_credentials import AuditFinding, audit_credentials
+from canon_ops.operate.validate_config import ConfigFault, validate_config
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, resolve
 from canon_ops.settings.dotenv import DotenvLine, decode_dotenv, read_lines
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.problems import (
+    AmbiguousProfile,
+    BadBootstrap,
     BadEndpoint,
+    DamagedFile,
     EnvironmentMissing,
     ForeignDatabase,
     MissingEndpoint,
@@ -48,7 +57,7 @@ from canon_ops.settings.problems import (
 from canon_ops.settings.surroundings import Surroundings
 from canon_ops.wire.health import Identity, IdentityMismatch, check_identity, probe_urls
 
-__all__ = ["Examination", "Fact", "FactMissing", "Probed", "credential_owner"]
+__all__ = ["Examination", "Fact", "FactMissing", "Probed", "config_owner", "credential_owner", "owner_of"]
 
 T = TypeVar("T")
 
@@ -59,8 +68,21 @@ _BINDING_PROBLEMS = (
 
 
 def credential_owner(error: CanonOpsError) -> str:
-    """Which of the two credential checks reports a failed resolution."""
-    return "creds.binding" if isinstance(error, _BINDING_PROBLEMS) else "creds.present"
+    """Which of the credential checks reports a failed resolution."""
+    match error:
+        case DamagedFile() | BadBootstrap():
+            return "creds.agents_file"
+        case AmbiguousProfile():
+            return "creds.ambiguous"
+        case _:
+            return "creds.binding" if isinstance(error, _BINDING_PROBLEMS) else "creds.present"
+
+
+def config_owner(error: CanonOpsError) -> str:
+    """Which check reports that config.yaml cannot be read: some kinds of fault have one of their own."""
+    if isinstance(error, BrokenLink):
+        return "config.symlink"
+    return {"config_tabs": "config.tabs", "config_documents": "config.documents"}.get(error.code, "config.parse")
 
 
 class FactMissing(Exception):
@@ -169,6 +191,14 @@ def _ahead_s(date: str | None, clock: Clock) -> float | None:
     return clock.now_ms() / 1000 - told.timestamp()
 
 
+def owner_of(file: Path) -> int | None:
+    """The user id that a file belongs to."""
+    try:
+        return file.stat().st_uid
+    except OSError:
+        return None
+
+
 @dataclass
 class Examination:
     """One Hermes home under examination.
@@ -183,6 +213,8 @@ class Examination:
         system: where the operating system's own folders begin.
         mounts: the text of ``/proc/self/mountinfo``, when it is not this machine's.
         statvfs: how much room a file system has.
+        owner_of: whose a file is; None when that cannot be seen.
+        ring: the keyring, when it is not simply this environment's.
     """
 
     home: HermesHome
@@ -195,14 +227,21 @@ class Examination:
     system: Path = Path("/")
     mounts: str | None = None
     statvfs: Callable[[Path], os.statvfs_result] = os.statvfs
+    owner_of: Callable[[Path], int | None] = owner_of
+    ring: InitVar[Keyring | None] = None
+    keyring: Keyring = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, ring: Keyring | None) -> None:
+        self.keyring = ring or Keyring(self.environ)
         self.host: Fact[HostInstallation] = Fact(
             "host.found", lambda: find_host(self.home.environ(self.environ), python=self.python)
         )
         self.imported: Fact[ImportOutcome] = Fact("plugin.import", self._import)
         self.contract: Fact[tuple[Difference, ...]] = Fact("host.contract", self._contract)
-        self.config: Fact[HermesConfig] = Fact("config.parse", lambda: read_config(self.home.config_file))
+        self.config: Fact[HermesConfig] = Fact(config_owner, self._config)
+        self.document: Fact[ConfigDocument] = Fact(config_owner, self._document)
+        self.config_faults: Fact[tuple[ConfigFault, ...]] = Fact(config_owner, lambda: validate_config(self.document()))
+        self.audit: Fact[tuple[AuditFinding, ...]] = Fact("creds.present", self._audit)
         self.dotenv: Fact[tuple[DotenvLine, ...]] = Fact("env.parse", self._dotenv)
         self.variables: Fact[Surroundings] = Fact("env.parse", self._variables)
         self.canon: Fact[CanonPaths] = Fact("env.parse", self._canon)
@@ -259,6 +298,26 @@ class Examination:
     def _dotenv(self) -> tuple[DotenvLine, ...]:
         file = self.home.env_file
         return read_lines(decode_dotenv(read_optional(file) or b"", file=str(file)))
+
+    def _config(self) -> HermesConfig:
+        """As Hermes reads it, but that a link which leads nowhere is no absent file: somebody meant one."""
+        file = self.home.config_file
+        if file.is_symlink() and not file.exists():
+            raise BrokenLink(
+                f"{file} is a symbolic link to {file.readlink()}, which leads nowhere: Hermes runs on defaults.",
+                fix=f"ls -l {shlex.quote(str(file))}",
+                file=str(file),
+            )
+        return read_config(file)
+
+    def _document(self) -> ConfigDocument:
+        self.config()
+        file = self.home.config_file
+        return ConfigDocument.parse(read_optional(file) or b"", str(file))
+
+    def _audit(self) -> tuple[AuditFinding, ...]:
+        self.dotenv()
+        return audit_credentials(self.home, self.environ, self.keyring)
 
     def _variables(self) -> Surroundings:
         """The environment that a gateway has, without anything from config.yaml."""

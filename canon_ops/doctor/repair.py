@@ -32,12 +32,16 @@ __all__ = [
     "AddToList",
     "ConfigRepair",
     "DotenvRepair",
+    "DropEarlier",
     "MakePrivate",
+    "MoveConfig",
+    "QuoteAnew",
     "RemoveFromList",
     "Repair",
     "RestorePackage",
     "SetConfig",
     "SetVariable",
+    "TextToList",
     "UnsetConfig",
     "UnsetVariable",
 ]
@@ -96,6 +100,30 @@ class UnsetConfig(ConfigRepair):
 
 
 @dataclass(frozen=True, slots=True)
+class MoveConfig(ConfigRepair):
+    """Give a value the path where it is read; nothing happens when that path has one."""
+
+    path: str
+    to: str
+
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        place = document.find(parse_path(self.path))
+        if place is None or document.find(parse_path(self.to)) is not None:
+            return document
+        return document.set(parse_path(self.to), place.value).unset(parse_path(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class TextToList(ConfigRepair):
+    """Turn a text with commas into the list of its words."""
+
+    path: str
+
+    def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        return document.text_to_list(parse_path(self.path))
+
+
+@dataclass(frozen=True, slots=True)
 class AddToList(ConfigRepair):
     """Append an item to a list of config.yaml, once."""
 
@@ -136,6 +164,27 @@ class UnsetVariable(DotenvRepair):
 
     def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
         return document.remove(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class DropEarlier(DotenvRepair):
+    """Remove the assignments of one variable that a later one overrides."""
+
+    name: str
+
+    def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
+        return document.without_duplicates(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteAnew(DotenvRepair):
+    """Write one value so that every reader takes it as the gateway does."""
+
+    name: str
+
+    def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
+        value = document.get(self.name)
+        return document if value is None else document.set(self.name, value)
 
 
 @dataclass(frozen=True, slots=True)

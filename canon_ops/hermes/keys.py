@@ -100,7 +100,7 @@ def dropped(path: Sequence[str | int]) -> Dropped | None:
             return _below_platform(dotted, name, below)
         case ["borgee", key, *_] if key not in _READ_BY_BORGEE | {"display"}:
             return Dropped(dotted, f"The Borgee plugin reads no {key} in its block.", None)
-        case ["canon", key, *_] if key not in PLATFORM_SHARED:
+        case ["canon", key, *_] if key not in PLATFORM_SHARED and key != "enabled":  # the switch is read there, too
             instead = f"platforms.canon.extra.{key}"
             is_known = find_key(instead, KeyFile.CONFIG) is not None
             why = "The Canon plugin has no block of its own at the top of config.yaml."

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from canon_ops import __version__
 from canon_ops.doctor.check import Check
-from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.examination import Examination, owner_of
 from canon_ops.doctor.mending import Mended, mend
 from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.run import Diagnosis, Verdict, diagnose
@@ -63,6 +63,7 @@ class Clinic:
     clock: Clock = field(default_factory=SystemClock)
     mounts: str = ""
     statvfs: Callable[[Path], os.statvfs_result] = os.statvfs
+    owner_of: Callable[[Path], int | None] = owner_of
 
     @property
     def system(self) -> Path:
@@ -78,9 +79,11 @@ class Clinic:
 
     def write_env(self, text: str) -> None:
         self.home.joinpath(".env").write_text(text)
+        self.home.joinpath(".env").chmod(0o600)
 
     def write_profiles(self, **profiles: dict[str, object]) -> None:
         self.user.joinpath(".canon", "agents.json").write_text(json.dumps(profiles))
+        self.user.joinpath(".canon", "agents.json").chmod(0o600)
 
     def profile(self, **changes: object) -> dict[str, object]:
         """The sandbox's own agent as a profile."""
@@ -108,6 +111,7 @@ class Clinic:
             system=self.system,
             mounts=self.mounts,
             statvfs=self.statvfs,
+            owner_of=self.owner_of,
         )
         return diagnose(checks, examination)
 

@@ -163,7 +163,14 @@ def _examine(context: Context, call: _Call, home: HermesHome) -> _Examined:
 
 
 def _diagnose(context: Context, call: _Call, home: HermesHome) -> Diagnosis:
-    examination = Examination(home, context.environ, python=call.python, offline=call.offline, timeout_s=call.timeout_s)
+    examination = Examination(
+        home,
+        context.environ,
+        python=call.python,
+        offline=call.offline,
+        timeout_s=call.timeout_s,
+        ring=context.keyring,
+    )
     with context.progress("Asking the host, its files and Canon"):
         return diagnose(call.checks, examination)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
-from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.examination import Examination, FactMissing, config_owner
 from canon_ops.doctor.repair import SetConfig, SetVariable
 from canon_ops.errors import CanonOpsError
+from canon_ops.files.dotenv_editor import UnreadableEnv
+from canon_ops.files.dotenv_lint import lint_dotenv
+from canon_ops.files.reading import read_optional
 from canon_ops.hermes.keys import KeyFile, find_key
 from canon_ops.settings.provenance import Source
 
@@ -18,29 +21,41 @@ def _config_parse(examination: Examination) -> Finding:
     try:
         config = examination.config.examine()
     except CanonOpsError as exc:
+        if (owner := config_owner(exc)) != "config.parse":
+            raise FactMissing(owner) from exc
         return from_error(Status.ERROR, exc)
     if not config.exists:
         return Finding(Status.INFO, "There is no config.yaml; Hermes runs on defaults.", at=Place(str(config.file)))
     return Finding(Status.OK, "Hermes can read config.yaml.", at=Place(str(config.file)))
 
 
-def _env_parse(examination: Examination) -> Finding:
+def _env_parse(examination: Examination) -> Answer:
     file = str(examination.home.env_file)
     try:
         lines = examination.dotenv.examine()
     except CanonOpsError as exc:
         return from_error(Status.ERROR, exc)
-    broken = [line.line for line in lines if line.error]
-    if broken:
-        numbers = ", ".join(map(str, broken))
-        return Finding(
-            Status.WARNING,
-            f"Hermes skips line {numbers} of .env: no assignment." if len(broken) == 1
-            else f"Hermes skips lines {numbers} of .env: no assignments.",
-            Fix("write NAME=value, or start the line with #"),
-            Place(file, broken[0]),
-            data={"lines": broken},
-        )  # fmt: skip
+    try:
+        problems = lint_dotenv(read_optional(examination.home.env_file) or b"", file=file)
+    except UnreadableEnv:  # UTF-16, which the gateway converts; env.encoding tells
+        problems = ()
+    found = []
+    for problem in problems:
+        if problem.code == "env_not_assignment":
+            known = problem.name is not None and find_key(problem.name, KeyFile.DOTENV) is not None
+            what = (
+                f"Line {problem.line} of .env, meant for {problem.name}," if known else f"Line {problem.line} of .env"
+            )
+            found.append(
+                Finding(
+                    Status.ERROR if known else Status.WARNING,
+                    f"{what} counts for nothing: {problem.message}.",
+                    Fix(problem.fix) if problem.fix else None,
+                    Place(file, problem.line, path=problem.name),
+                )
+            )
+    if found:
+        return tuple(found)
     if not any(line.name for line in lines):
         return Finding(Status.OK, "There is nothing in .env.", at=Place(file))
     return Finding(Status.OK, "Hermes can read .env.", at=Place(file))

@@ -8,8 +8,10 @@ from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import ApiError, Forbidden, Unauthorized
 from canon_ops.client.transport import UnusableKey
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
-from canon_ops.doctor.examination import Examination, credential_owner
+from canon_ops.doctor.examination import Examination, FactMissing, credential_owner
 from canon_ops.errors import CanonOpsError
+from canon_ops.keyring.access import KeyringEntryMissing, KeyringProblem
+from canon_ops.operate.profile_key import key_in_force
 from canon_ops.settings.credentials import Resolution
 from canon_ops.wire.health import IdentityMismatch
 
@@ -20,9 +22,13 @@ def _present(examination: Examination) -> Finding:
     try:
         found = examination.resolution.examine()
     except CanonOpsError as exc:
-        if credential_owner(exc) == "creds.present":
-            return from_error(Status.ERROR, exc)
-        return Finding(Status.OK, "There is a Canon credential; creds.binding tells what it lacks.")
+        match credential_owner(exc):
+            case "creds.present":
+                return from_error(Status.ERROR, exc)
+            case "creds.binding":
+                return Finding(Status.OK, "There is a Canon credential; creds.binding tells what it lacks.")
+            case owner:
+                raise FactMissing(owner) from exc
     key = found.settings["api_key"]
     who = f"agent {found.agent_name or found.agent_id}" if found.agent_id else "an agent that only Canon knows"
     hidden = [shadow.origin.describe() for shadow in key.shadows]
@@ -46,9 +52,9 @@ def _binding(examination: Examination) -> Finding:
     try:
         found = examination.resolution.examine()
     except CanonOpsError as exc:
-        if credential_owner(exc) == "creds.binding":
+        if (owner := credential_owner(exc)) == "creds.binding":
             return from_error(Status.ERROR, exc)
-        return Finding(Status.SKIPPED, "Not asked: creds.present tells why.", data={"needs": "creds.present"})
+        raise FactMissing(owner) from exc
     connection = found.connection
     return Finding(
         Status.OK,
@@ -63,8 +69,10 @@ def _binding(examination: Examination) -> Finding:
 
 async def _accepted(examination: Examination) -> Finding:
     found = await asyncio.to_thread(examination.resolution)
-    if found.api_key is None:
-        return Finding(Status.SKIPPED, "The key is in the system's keyring, which this check does not open.")
+    try:
+        key = await asyncio.to_thread(key_in_force, found, examination.keyring)
+    except (KeyringProblem, KeyringEntryMissing) as exc:
+        raise FactMissing("creds.keyring") from exc
     api_probe = (await examination.probes())["API"]
     if isinstance(api_probe.identity, IdentityMismatch):
         return Finding(
@@ -73,9 +81,7 @@ async def _accepted(examination: Examination) -> Finding:
             data={"needs": "net.environment"},
         )
     try:
-        async with CanonApi(
-            found.connection, found.api_key, clock=examination.clock, timeout_s=examination.timeout_s
-        ) as api:
+        async with CanonApi(found.connection, key, clock=examination.clock, timeout_s=examination.timeout_s) as api:
             me = await api.me()
     except (Unauthorized, Forbidden, UnusableKey) as exc:
         return _refused(examination, found, exc)

@@ -81,7 +81,7 @@ def test_list_names_every_check_and_asks_none(program: Runner) -> None:
     [
         (("--only", "config.parse,env.parse"), ["config.parse", "env.parse"]),
         (("--only", "config.parse", "--only", "env.parse", "--skip", "env.parse"), ["config.parse"]),
-        (("--area", "env"), ["env.parse", "env.open_access"]),
+        (("--area", "fs"), ["fs.space", "fs.network"]),
     ],
 )
 def test_checks_are_chosen_by_name_and_by_area(program: Runner, words: tuple[str, ...], ids: list[str]) -> None:

@@ -46,25 +46,37 @@ NO_CONTRACT = {"host.contract": "unknown", "gateway.hooks": "skipped"}
 NETWORK = ("creds.accepted", "net.api", "net.stream", "net.tls", "net.clock", "net.environment")
 NO_NETWORK = dict.fromkeys(NETWORK, "skipped")
 NO_ANSWER = dict.fromkeys([name for name in NETWORK if name != "net.tls"], "unknown")  # nothing is encrypted here
-NO_CREDENTIAL = {"creds.present": "error", "creds.binding": "skipped", "net.proxy": "skipped", **NO_NETWORK}
+NO_CREDENTIAL = {
+    "creds.present": "error",
+    **dict.fromkeys(["creds.binding", "creds.ambiguous", "net.proxy"], "skipped"),
+    **NO_NETWORK,
+}
 NO_BINDING = {"creds.binding": "error", "net.proxy": "skipped", **NO_NETWORK}
 NO_CONFIG = {
     "config.parse": "error",
     **dict.fromkeys(["plugin.enabled", "plugin.denied", "platform.enabled", "gateway.multiplex"], "skipped"),
     "config.comments_lost": "skipped",
     **dict.fromkeys(["settings.streaming", "settings.approvals_mode", "settings.display"], "skipped"),
-    **NO_CREDENTIAL,
-    "creds.present": "skipped",
-}
-NO_ENV = {
-    "env.parse": "error",
     **dict.fromkeys(
-        ["env.open_access", "gateway.multiplex", "settings.approvals_mode", "registration.pending", "fs.space",
-         "fs.network"], "skipped",
+        ["config.tabs", "config.documents", "config.duplicate_key", "config.dropped_key", "config.text_list",
+         "config.value", "config.bare_word", "config.null_section", "config.mode"], "skipped",
     ),
     **NO_CREDENTIAL,
     "creds.present": "skipped",
 }  # fmt: skip
+OWNED_BY_TABS = {"config.tabs": "error", "config.parse": "skipped"}
+NO_ENV = {
+    "env.parse": "error",
+    **dict.fromkeys(
+        ["env.open_access", "gateway.multiplex", "settings.approvals_mode", "registration.pending", "fs.space",
+         "fs.network", "env.duplicate", "env.encoding", "env.readers", "env.mode", "env.shadowed", "creds.agents_file",
+         "creds.keyring", "creds.copies"], "skipped",
+    ),
+    **NO_CREDENTIAL,
+    "creds.present": "skipped",
+}  # fmt: skip
+OWNED_BY_AMBIGUITY = {"creds.ambiguous": "error", "creds.present": "skipped"}
+COPIED = {"creds.copies": "warning"}  # the profile has the same key
 DEFAULTS = dict.fromkeys(["settings.streaming", "settings.approvals_mode", "settings.display"], "info")
 
 
@@ -245,7 +257,7 @@ def no_profile(clinic: Clinic) -> None:
 
 
 def two_profiles(clinic: Clinic) -> None:
-    clinic.write_profiles(ops=clinic.profile(), desk=clinic.profile())
+    clinic.write_profiles(ops=clinic.profile(), desk=clinic.profile(apiKey="agk_live_sandbox_of_the_desk"))
 
 
 def unknown_profile(clinic: Clinic) -> None:
@@ -364,7 +376,13 @@ def progress_in_the_chat(clinic: Clinic) -> None:
 
 def registration(clinic: Clinic, **fields: object) -> None:
     entry = {"profile": "new", "clientType": "hermes", "localRegistrationId": "hermes-1", **DEV_BINDING, **fields}
-    clinic.user.joinpath(".canon", "pending-registrations.json").write_text(json.dumps({"new": entry}))
+    write_pending(clinic, json.dumps({"new": entry}))
+
+
+def write_pending(clinic: Clinic, text: str) -> None:
+    file = clinic.user / ".canon" / "pending-registrations.json"
+    file.write_text(text)
+    file.chmod(0o600)
 
 
 def registration_that_waits(clinic: Clinic) -> None:
@@ -381,7 +399,7 @@ def registration_without_its_token(clinic: Clinic) -> None:
 
 
 def registrations_damaged(clinic: Clinic) -> None:
-    clinic.user.joinpath(".canon", "pending-registrations.json").write_text("[]")
+    write_pending(clinic, "[]")
 
 
 def proxy_that_is_no_address(clinic: Clinic) -> None:
@@ -590,7 +608,6 @@ SEEDED = (
         platform_unmentioned, {"platform.enabled": "info"}, "does not mention Canon",
         ("+platforms:", "+  canon:", "+    enabled: true"),
     ),
-    Fault(config_with_a_tab, NO_CONFIG, "config.yaml"),
     Fault(
         comments_that_another_program_dropped,
         {"config.comments_lost": "warning"},
@@ -603,6 +620,7 @@ SEEDED = (
             '+      tool_progress: "off"',
         ),
     ),
+    Fault(config_with_a_tab, {"config.tabs": "error", **NO_CONFIG, **OWNED_BY_TABS}, "has a tab at line 6"),
     Fault(config_with_a_date_that_is_none, NO_CONFIG, "config.yaml"),
     Fault(config_with_half_a_character, NO_CONFIG, "config.yaml"),
     Fault(config_that_is_a_pipe, NO_CONFIG, "not a regular file"),
@@ -672,7 +690,7 @@ SEEDED = (
         progress_in_the_chat, {"settings.display": "info"}, "tool_progress is new",
         ("-      tool_progress: new", "+      tool_progress: 'off'"),
     ),
-    Fault(env_line_that_is_none, {"env.parse": "warning"}, "skips line 2 of .env"),
+    Fault(env_line_that_is_none, {"env.parse": "error"}, "Line 2 of .env, meant for CANON_AGENT, counts for nothing"),
     Fault(
         switch_that_is_no_word, {"env.open_access": "warning"}, "'maybe', neither yes nor no",
         ("-CANON_ALLOW_ALL_USERS=maybe", "+CANON_ALLOW_ALL_USERS=false"),
@@ -683,14 +701,16 @@ SEEDED = (
     ),
     Fault(env_in_utf_32, NO_ENV, "UTF-32"),
     Fault(no_profile, NO_CREDENTIAL, "No Canon credential"),
-    Fault(two_profiles, NO_CREDENTIAL, "desk"),
+    Fault(two_profiles, {"creds.ambiguous": "error", **NO_CREDENTIAL, **OWNED_BY_AMBIGUITY}, "desk"),
     Fault(unknown_profile, NO_CREDENTIAL, "desk"),
-    Fault(damaged_profiles, NO_CREDENTIAL, "agents.json"),
+    Fault(
+        damaged_profiles, {"creds.agents_file": "error", **NO_CREDENTIAL, "creds.present": "skipped"}, "agents.json",
+    ),
     Fault(unbound_profile, NO_BINDING, "ops"),
-    Fault(key_without_environment, NO_BINDING, "CANON_ENVIRONMENT_ID"),
-    Fault(unknown_environment, NO_BINDING, "canon-moon-v1"),
-    Fault(hidden_key, {"creds.present": "warning"}, "it hides"),
-    Fault(key_in_the_keyring, {"creds.accepted": "skipped"}, "keyring"),
+    Fault(key_without_environment, {**NO_BINDING, **COPIED}, "CANON_ENVIRONMENT_ID"),
+    Fault(unknown_environment, {**NO_BINDING, **COPIED}, "canon-moon-v1"),
+    Fault(hidden_key, {"creds.present": "warning", **COPIED}, "it hides"),
+    Fault(key_in_the_keyring, {"creds.keyring": "unknown", "creds.accepted": "skipped"}, "cannot be asked"),
     Fault(key_unknown_to_canon, {"creds.accepted": "error"}, "does not take the key"),
     Fault(key_revoked, {"creds.accepted": "error"}, "does not take the key"),
     Fault(key_of_another_agent, {"creds.accepted": "error"}, "not to agent_other"),
