@@ -7,7 +7,8 @@ Each commit leaves a folder ``history/<id>`` with its record and both texts of e
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -28,10 +29,15 @@ class NoSuchEntry(NotFoundError):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How much history stays: the newest ``entries``, and of those none older than ``days``."""
+    """How much history stays: the newest ``entries``, and of those none older than ``days``.
+
+    Attributes:
+        spare: names entries that stay nevertheless; asked only when something would go.
+    """
 
     entries: int = 50
     days: int = 90
+    spare: Callable[[], Collection[str]] | None = field(default=None, compare=False)
 
 
 class History:
@@ -114,6 +120,9 @@ class History:
             for number, record in enumerate(self.records())
             if number >= retention.entries or record.time_ms < oldest_ms
         ]
+        if gone and retention.spare is not None:
+            spared = retention.spare()
+            gone = [identity for identity in gone if identity not in spared]
         with contextlib.suppress(OSError):  # what an interrupted removal left
             gone += [path.name for path in self.folder.iterdir() if not (path / "entry.json").exists()]
         for identity in gone:

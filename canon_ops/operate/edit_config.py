@@ -7,7 +7,7 @@ for a plan and for the deed, so that what was shown is what is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
 
-__all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed"]
+__all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed", "sparing_comments"]
 
 KeyPath = tuple[str | int, ...]
 
@@ -110,10 +110,21 @@ def edit_config(
             label=label,
             dry_run=dry_run,
             refuse=lambda _path: refuse_managed(home),
-            retention=retention,
+            retention=sparing_comments(home, retention),
         )
 
     return edit_files(once, make)
+
+
+def sparing_comments(home: HermesHome, retention: Retention | None = None) -> Retention:
+    """A retention that leaves the text in the history from which lost comments can come back (``config heal``)."""
+
+    def spare() -> tuple[str, ...]:
+        from canon_ops.operate.heal_config import last_commented  # a short history needs none of it
+
+        return last_commented(home)
+
+    return replace(retention or Retention(), spare=spare)
 
 
 def _refuse_pinned(home: HermesHome, path: KeyPath) -> None:

@@ -27,7 +27,16 @@ from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.change_config import ConfigPlan, plan_config
 from canon_ops.operate.writing import Writing
 
-__all__ = ["HEAL_LABEL", "Loss", "NothingToHeal", "find_loss", "healed_document", "keep_comments", "plan_heal"]
+__all__ = [
+    "HEAL_LABEL",
+    "Loss",
+    "NothingToHeal",
+    "find_loss",
+    "healed_document",
+    "keep_comments",
+    "last_commented",
+    "plan_heal",
+]
 
 HEAL_LABEL = "config heal"
 
@@ -79,6 +88,14 @@ def find_loss(home: HermesHome) -> Loss | None:
             return None
         behind = before
     return None
+
+
+def last_commented(home: HermesHome) -> tuple[str, ...]:
+    """The id of the entry that a heal would go back to, if any; () also when it cannot be told."""
+    with suppress(CanonOpsError):
+        loss = find_loss(home)
+        return (loss.since,) if loss is not None else ()
+    return ()
 
 
 def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, Loss, Healed]:

@@ -20,10 +20,9 @@ from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.settings.secret import Secret
 from canon_ops.settings.surroundings import Surroundings
 
-__all__ = ["ConfigKey", "complete_config_key", "list_config"]
+__all__ = ["ConfigKey", "list_config"]
 
 Scalar = str | bool | int | float | None
-_NEEDS_QUOTES = frozenset(". []\"'")
 Where = Literal["config", "dotenv", "process", "default", "unset"]
 
 
@@ -80,25 +79,6 @@ def list_config(
         for known in KNOWN_KEYS
         if known.file is KeyFile.CONFIG and known.platform in wanted
     )
-
-
-def complete_config_key(begun: str, document: ConfigDocument | None) -> tuple[tuple[str, str], ...]:
-    """What a path that is being typed may become: known keys with their help, and keys of the file; pure and sorted."""
-    found = {known.name: known.help for known in KNOWN_KEYS if known.file is KeyFile.CONFIG and not known.refused}
-    if document is not None:
-        for path in _dotted(document.value):
-            found.setdefault(path, "")
-    return tuple(sorted((name, help) for name, help in found.items() if name.startswith(begun)))
-
-
-def _dotted(value: Any, above: str = "") -> list[str]:
-    """The dotted paths of every plain key; keys that need quotes are typed by hand."""
-    names: list[str] = []
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(key, str) and key and not set(key) & _NEEDS_QUOTES:
-                names += [f"{above}{key}", *_dotted(inner, f"{above}{key}.")]
-    return names
 
 
 def _row(known: KnownKey, document: ConfigDocument, surroundings: Surroundings) -> ConfigKey:

@@ -13,7 +13,7 @@ from canon_ops.files.history import Retention
 from canon_ops.files.transaction import FileChange, Transaction, edit_files
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk
-from canon_ops.operate.edit_config import expect_unchanged
+from canon_ops.operate.edit_config import expect_unchanged, sparing_comments
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.settings.profiles import AgentsFile
 
@@ -65,7 +65,7 @@ class Writing:
             label=self.label,
             dry_run=self.dry_run,
             refuse=refuse,
-            retention=self.retention,
+            retention=sparing_comments(self.home, self.retention),
         )
 
     def commit(self, transaction: Transaction) -> Written:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.files.history import History
+from canon_ops.files.history import History, Retention
 from canon_ops.files.transaction import Transaction
 from canon_ops.hermes.homes import HermesHome, resolve_home
+from canon_ops.operate.edit_config import edit_config
 from canon_ops.operate.heal_config import HEAL_LABEL, find_loss, keep_comments
 
 COMMENTED = b"# one\na: 1  # two\n# three\nb: 2\n"
@@ -121,3 +122,25 @@ def test_an_installation_keeps_a_commented_text_once(home: HermesHome) -> None:
     assert find_loss(home) is not None
     theirs(home, b"a: [\n")
     assert kept(home) == 1
+
+
+def test_the_text_with_the_comments_outlives_the_retention(home: HermesHome) -> None:
+    """As long as they are missing; once they are back, or not wanted any more, it goes like every other."""
+    few = Retention(entries=3)
+
+    def edit(number: int) -> None:
+        edit_config(home, ("n",), lambda document: document.set(("n",), number), label="config set", retention=few)
+
+    ours(home, COMMENTED)
+    theirs(home, STRIPPED)
+    for number in range(6):
+        edit(number)
+    loss = find_loss(home)
+    entries = len(History(home.path).records())
+    with Transaction(home.path, label="config snapshot") as transaction:
+        transaction.keep(home.config_file)
+    edit(7)
+
+    assert loss is not None and loss.text == COMMENTED
+    assert entries == 4
+    assert len(History(home.path).records()) == 3
