@@ -48,11 +48,13 @@ class Table:
 
     Attributes:
         right: the columns that hold numbers, by index.
+        whole: the columns that are never broken over lines, since they are there to be copied.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: frozenset[int] = frozenset()
+    whole: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Literal, assert_never
 
 from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Raw, Row, Table
 
@@ -127,7 +127,8 @@ def _table(table: Table, canvas: Canvas) -> list[str]:
 
     drawn = RichTable(box=None, pad_edge=False, header_style="bold" if canvas.colour else "")
     for index, column in enumerate(table.columns):
-        drawn.add_column(Text(column), justify="right" if index in table.right else "left", overflow="fold")
+        justify: Literal["right", "left"] = "right" if index in table.right else "left"
+        drawn.add_column(Text(column), justify=justify, overflow="fold", no_wrap=index in table.whole)
     for row in table.rows:
         drawn.add_row(*(Text(visible(cell)) for cell in row))
     paper = StringIO()

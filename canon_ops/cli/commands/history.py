@@ -75,8 +75,8 @@ def list_command(context: Context, last: int | None) -> Result:
     changes = list_changes(context.home, context.environ)[:last]
     if not changes:
         return Result(ChangeList(()), (Line("Nothing was changed yet.", for_people_only=True),))
-    rows = [(each.id, each.command, ", ".join(file.name for file in each.files), _state(each)) for each in changes]
-    return Result(ChangeList(changes), (Table(("id", "command", "files", "state"), rows),))
+    rows = [(each.id, each.command, ", ".join(file.name for file in each.files), each.state) for each in changes]
+    return Result(ChangeList(changes), (Table(("id", "command", "files", "state"), rows, whole=frozenset({0})),))
 
 
 @declare("history show", data=ChangeReport, examples=("canon-ops history show 20260101T120000.000Z-1a2b",))

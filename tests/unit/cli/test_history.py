@@ -37,6 +37,17 @@ def test_the_newest_change_comes_first(program: Runner, config: Path) -> None:
     assert program("history", "list", "-n", "1").out == f"{second}\tconfig unset a\tconfig.yaml\tdone\n"
 
 
+def test_an_id_is_whole_on_a_terminal(program: Runner, config: Path) -> None:
+    """However long the command is: an id is there to be copied."""
+    key = "a." + "very." * 12 + "long_key"
+    identity = program("config", "set", key, "1", "--json").json["data"]["history_id"]
+
+    lines = program("history", "list", "--color", "never", terminal=True).out.splitlines()
+
+    assert lines[1].startswith(f"{identity}  config set")
+    assert max(map(len, lines)) <= 80
+
+
 def test_show_has_the_difference_with_secrets_masked(program: Runner, config: Path) -> None:
     """The beginning of an id will do; old keys are masked although no file has them any more."""
     identity = program("config", "set", "streaming.enabled", "true", "--json").json["data"]["history_id"]
@@ -81,8 +92,8 @@ def test_undo_gives_back_the_bytes(program: Runner, config: Path) -> None:
     assert (after_one, after_two) == (first, CONFIG)
     ran = program("undo")
     assert (ran.code, ran.err) == (1, "Error: there is nothing to undo.\n  fix: canon-ops history list\n")
-    states = [line.split("\t")[3].split()[0] for line in program("history", "list").out.splitlines()]
-    assert states == ["undoes", "undoes", "undone", "undone"]
+    states = [line.split("\t")[3] for line in program("history", "list").out.splitlines()]
+    assert states == ["undo", "undo", "undone", "undone"]
     again = program("history", "list").out.splitlines()[0].split("\t")[0]
     assert program("undo", again).code == 0
     assert config.read_text() == first
