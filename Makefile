@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-hosts test-rows mutants test-interop test-tools test-keyring check fmt lint types imports docs generate wheel test-wheel test-heal crash-files crash-durable storm-canon bench clean
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))  # every target is a word, not a file
 
 help:  ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at eac
 
 storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have against a real gateway (STORM_S=600 is shorter)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_storm.py $(TEST_ARGS)
+
+crash-approvals: $(STAMP)  ## ten thousand interleavings of gateways, checks and commands over one approval, with kills
+	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done

@@ -79,7 +79,7 @@ class ApprovalDesk:
                 for _, done in batch:
                     done.cancel()
                 raise
-            except Exception as error:  # it is every caller's own failure
+            except BaseException as error:  # every caller's own failure: none may wait for ever
                 for _, done in batch:
                     done.set_exception(error)
                 continue

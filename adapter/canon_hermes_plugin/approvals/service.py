@@ -105,6 +105,7 @@ class ApprovalService:
     """The approvals of one agent in one process.
 
     Args:
+        wakes: None in a command: a wake is left to the gateway (A4).
         new_id: fresh hex digits, at least as many as asked for.
         process: names this process in leases, for people.
         conversations: the ids of the conversations that the agent is in, as far as is known.
@@ -114,7 +115,7 @@ class ApprovalService:
         self,
         desk: ApprovalDesk,
         canon: CanonPort,
-        wakes: WakePort,
+        wakes: WakePort | None,
         owner: Owner,
         *,
         clock: Clock,
@@ -334,6 +335,8 @@ class ApprovalService:
         return await self._desk.get(entry.approval_id) or entry
 
     async def _wake(self, entry: Entry) -> None:
+        if self._wakes is None:
+            return
         claim_id = self._new_id(32)
         claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
         if not claimed.is_change or claimed.entry is None:

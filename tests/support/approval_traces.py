@@ -1,0 +1,423 @@
+"""Approvals in a world where anything can stop at any step: one seed, one interleaving, checked against its invariants.
+
+Several processes work on one registry: a gateway that asks, checks and hears receipts, a second gateway that starts, a
+command, and another agent's gateway. Every durable write and every network call has three points, before it, after it
+took effect, and after its caller knows; at each of them the director decides who goes on, who is killed for good, what
+the network loses, whether time passes, whether the human answers. A killed process does nothing more, not even in its
+``finally``.
+
+At the end everybody is killed, the leases run out, one fresh gateway starts, and the invariants of the issue are asked
+for: no approval lost, none with two results, none decided without Canon's word, none given up while it is live, every
+wake in the inbox exactly once. A trace is the sequence of (who, step, what happened); its digest tells traces apart.
+
+Source: decisions T6; canon-adapter 10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import itertools
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from canon_hermes_plugin.approvals.batch import Request, carry_out
+from canon_hermes_plugin.approvals.book import Book, Renderer, parse
+from canon_hermes_plugin.approvals.desk import ApprovalDesk
+from canon_hermes_plugin.approvals.entry import Entry, Owner
+from canon_hermes_plugin.approvals.machine import Transition, TransitionError
+from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated, Wake
+from canon_hermes_plugin.approvals.wish import read_wish
+from canon_ops.client.errors import RequestFailed
+from canon_ops.runtime.clock import ManualClock
+from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest
+from tests.support.approving import OWNER, CanonApprovals, broken, refused
+
+__all__ = ["Trace", "Violation", "run_trace"]
+
+CONVERSATION = "convo-1"
+OTHER = Owner("env", "agent_2")
+WISH = read_wish(title="File invoice", question="Proceed?")
+POINTS = ("before", "committed", "known")
+
+
+class Violation(AssertionError):
+    """An invariant fell; the text says which, and how it came to that."""
+
+
+class Killed(BaseException):
+    """The process is gone: whatever it tries raises this, and has no effect."""
+
+
+@dataclass
+class Disk:
+    """The registry's bytes and the inbox's rows: what survives."""
+
+    clock: ManualClock
+    data: bytes | None = None
+    renderer: Renderer = field(default_factory=Renderer)
+    wakes: list[Wake] = field(default_factory=list)
+    happenings: list[Any] = field(default_factory=list)
+
+    def read(self) -> Book:
+        return parse(self.data)
+
+    def apply(self, requests: Sequence[Request]) -> list[Transition | TransitionError]:
+        changes = carry_out(self.read(), requests, now_ms=self.clock.now_ms())
+        if changes.happenings:
+            self.data = self.renderer.data(changes.book)
+            self.happenings += changes.happenings
+        return changes.answers
+
+    def record(self, wake: Wake) -> None:
+        """The inbox takes a key once."""
+        if wake.key not in {known.key for known in self.wakes}:
+            self.wakes.append(wake)
+
+
+class Process:
+    """Tasks that live and die together, over ports that stop at every point."""
+
+    def __init__(self, name: str, director: Director, owner: Owner, *, wakes: bool = True) -> None:
+        self.name = name
+        self.director = director
+        self.is_dead = False
+        numbers = itertools.count()
+        self.service = ApprovalService(
+            ApprovalDesk(self, self._run),  # type: ignore[arg-type]  # this process stands where the store stands
+            self,
+            self if wakes else None,
+            owner,
+            clock=director.clock,
+            new_id=lambda digits: name + str(next(numbers)).rjust(digits - len(name), "0"),
+            process=name,
+            conversations=lambda: {CONVERSATION} if owner == OWNER else set(),
+        )
+
+    async def _at(self, step: str, point: str) -> str:
+        if self.is_dead:
+            raise Killed
+        verdict = await self.director.at(self, step, point)
+        if self.is_dead:
+            raise Killed
+        return verdict
+
+    async def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        step = "read" if not arguments else "+".join(type(request.event).__name__ for request in arguments[0])
+        await self._at(step, "before")
+        result = function(*arguments)
+        await self._at(step, "committed")
+        return result
+
+    # The store's side
+
+    def read(self) -> Book:
+        return self.director.disk.read()
+
+    def apply(self, requests: Sequence[Request]) -> list[Transition | TransitionError]:
+        return self.director.disk.apply(requests)
+
+    # Canon's side
+
+    async def create(self, request: ApprovalRequest) -> ApprovalReceipt:
+        receipt: ApprovalReceipt = await self._call("create", lambda: self.director.canon.create(request))
+        return receipt
+
+    async def consume(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
+        canon = self.director.canon
+        if self.service._owner != OWNER:
+            raise Violation(f"{self.name} asked about another agent's approval")
+        step = "cancel" if cancel else "consume"
+        answer: ApprovalAnswer = await self._call(
+            step, lambda: canon.consume(conversation_id, approval_id, cancel=cancel)
+        )
+        return answer
+
+    async def _call(self, step: str, act: Callable[[], Awaitable[Any]]) -> Any:
+        if await self._at(step, "before") == "lose":
+            raise broken()
+        failure: RequestFailed | None = None
+        result = None
+        try:
+            result = await act()
+        except RequestFailed as error:
+            failure = error
+        if await self._at(step, "committed") == "lose":
+            raise self.director.rng.choice([broken(), refused(500), refused(503)])
+        await self._at(step, "known")
+        if failure is not None:
+            raise failure
+        return result
+
+    # The inbox's side
+
+    async def wake(self, wake: Wake) -> None:
+        if await self._at("wake", "before") == "lose":
+            raise OSError("disk full")
+        self.director.disk.record(wake)
+        await self._at("wake", "committed")
+
+
+class Director:
+    """Decides, from a seed, what happens next."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.clock = ManualClock()
+        self.disk = Disk(self.clock)
+        self.canon = CanonApprovals(self.clock)
+        self.waiting: list[tuple[Process, str, str, asyncio.Future[str]]] = []
+        self.told: list[tuple[str, str, str]] = []
+        self.covered: Counter[tuple[str, str, str]] = Counter()
+        self.answered: str | None = None
+        self.is_held, self.is_answered = asyncio.Event(), asyncio.Event()
+        self.is_over = False
+
+    async def at(self, process: Process, step: str, point: str) -> str:
+        if self.is_over:
+            return "go"
+        verdict: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.waiting.append((process, step, point, verdict))
+        return await verdict
+
+    def decide(self) -> None:
+        """Let one of those who stand at a point go on, lose its call, or die."""
+        process, step, point, verdict = self.waiting.pop(self.rng.randrange(len(self.waiting)))
+        word = self.rng.choices(["go", "lose", "kill"], [86, 8 if step in NETWORK else 0, 6])[0]
+        if process.is_dead:
+            word = "kill"
+        self.told.append((process.name, f"{step}/{point}", word))
+        self.covered[step, point, word] += 1
+        if word == "kill":
+            process.is_dead = True
+        if not verdict.done():
+            verdict.set_result(word)
+
+    def look(self) -> None:
+        """Tell those who wait for Canon to have something."""
+        if self.canon.held:
+            self.is_held.set()
+
+    async def pass_time(self) -> None:
+        seconds = self.rng.choice([0.5, 31, 61, 301])
+        self.told.append(("time", f"{seconds}", "pass"))
+        await self.clock.advance(seconds)
+
+    def answer(self) -> None:
+        for approval_id, held in self.canon.held.items():
+            if held.answer is None and not held.is_cancelled:
+                word, by = self.rng.choice([("allow", "owner-1"), ("deny", "owner-1"), ("allow", "member-9")])
+                self.canon.answer(approval_id, word, by)
+                self.answered = approval_id
+                self.is_answered.set()
+                self.told.append(("human", word, by))
+
+
+NETWORK = {"create", "consume", "cancel", "wake"}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One interleaving."""
+
+    digest: str
+    covered: Counter[tuple[str, str, str]]
+    transitions: Counter[str]
+    outcome: str
+
+
+async def run_trace(seed: int) -> Trace:
+    """Direct one interleaving and check it.
+
+    Raises:
+        Violation: an invariant fell.
+    """
+    director = Director(seed)
+    if director.rng.random() < 0.15:
+        director.canon.responder = None  # the server does not say who may answer
+    results: list[dict[str, Any]] = []
+    tasks = _cast(director, results)
+    human_at, steps = director.rng.randrange(60), 0
+    while any(not task.done() for task in tasks) and steps < 400:
+        steps += 1
+        await _settle()
+        director.look()
+        if steps == human_at:
+            director.answer()
+        if not director.waiting and not director.clock.sleepers and steps > human_at:
+            break  # whoever still waits, waits for something that will not come
+        if director.waiting and director.rng.random() > 0.04:
+            director.decide()
+        elif director.waiting or director.clock.sleepers:
+            await director.pass_time()
+        _raise_violations(tasks)
+    for task in tasks:
+        task.cancel()
+    for process, *_, verdict in director.waiting:
+        process.is_dead = True
+        verdict.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    _raise_violations(tasks)
+    outcome = await _epilogue(director, results)
+    digest = hashlib.blake2b(repr(director.told).encode(), digest_size=16).hexdigest()
+    transitions = Counter(happening.number for happening in director.disk.happenings)
+    return Trace(digest, director.covered, transitions, outcome)
+
+
+def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Task[None]]:
+    """The processes of this trace and what each of them sets out to do."""
+    rng = director.rng
+    gateway = Process("gw-a", director, OWNER)
+    second = Process("gw-b", director, OWNER)
+    command = Process("cli", director, OWNER, wakes=False)
+    foreign = Process("gw-z", director, OTHER)
+
+    async def create() -> None:
+        with contextlib.suppress(NotActivated, RequestFailed):
+            await gateway.service.request(
+                WISH, conversation_id=CONVERSATION, responder=rng.choice([None, "owner-1"]), session_key="s"
+            )
+
+    async def known() -> str:
+        await director.is_held.wait()
+        return next(iter(director.canon.held))
+
+    async def check() -> None:
+        approval_id = await known()
+        with contextlib.suppress(RequestFailed):
+            results.append(await gateway.service.check(approval_id, conversation_id=CONVERSATION))
+
+    def hear(process: Process) -> Callable[[], Coroutine[Any, Any, None]]:
+        async def run() -> None:
+            await director.is_answered.wait()
+            assert director.answered is not None
+            with contextlib.suppress(RequestFailed, OSError):
+                if await process.service.see_receipt(director.answered):
+                    await process.service.follow_up(director.answered)
+
+        return run
+
+    def start(process: Process) -> Callable[[], Coroutine[Any, Any, None]]:
+        async def run() -> None:
+            await process.service.pass_over()
+
+        return run
+
+    parts: list[Callable[[], Coroutine[Any, Any, None]]] = [create]
+    for part, chance in (
+        (check, 0.6),
+        (check, 0.2),
+        (hear(gateway), 0.7),
+        (hear(second), 0.4),
+        (start(second), 0.6),
+        (start(command), 0.5),
+        (start(foreign), 0.3),
+        (hear(foreign), 0.3),
+    ):
+        if rng.random() < chance:
+            parts.append(part)
+    return [asyncio.get_running_loop().create_task(_until_killed(part())) for part in parts]
+
+
+async def _until_killed(work: Coroutine[Any, Any, None]) -> None:
+    with contextlib.suppress(Killed):
+        await work
+
+
+async def _settle() -> None:
+    for _ in range(25):
+        await asyncio.sleep(0)
+
+
+def _raise_violations(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            if isinstance(error, BaseExceptionGroup) and error.split(Killed)[1] is None:
+                continue
+            raise error
+
+
+async def _epilogue(director: Director, results: list[dict[str, Any]]) -> str:
+    """Everybody is dead. One gateway starts; then the human answers, if they have not; then all must be well."""
+    director.is_over = True
+    await director.clock.advance(301)
+    last = Process("gw-x", director, OWNER)
+    await last.service.pass_over()
+    _check(director, results)
+    director.answer()
+    for approval_id in director.canon.held:
+        await last.service.see_receipt(approval_id)
+        await last.service.follow_up(approval_id)
+    await last.service.pass_over()
+    _check(director, results)
+    return _final(director, results)
+
+
+def _check(director: Director, results: list[dict[str, Any]]) -> None:
+    """What must hold at any time."""
+
+    def fail(what: str) -> None:
+        raise Violation(f"{what}\n" + "\n".join(" ".join(row) for row in director.told))
+
+    for entry in director.disk.read():
+        held = director.canon.held.get(entry.approval_id)
+        if entry.decision is not None and (held is None or held.answer != (str(entry.decision), entry.responded_by)):
+            fail("decided without Canon's word")
+        if entry.status == "orphaned" and held is not None and not held.is_cancelled and _counts(entry, held):
+            fail("given up while it is live")
+        said = {str(result["decision"]) for result in results if "decision" in result}
+        said |= {str(wake.decision) for wake in director.disk.wakes}
+        if len(said | ({str(entry.decision)} if entry.decision else set())) > 1:
+            fail("two results")
+    if len({wake.key for wake in director.disk.wakes}) != len(director.disk.wakes):
+        fail("a wake stands in the inbox twice")
+    ends: dict[str, str] = {}
+    for happening in director.disk.happenings:
+        if ends.get(happening.approval_id) not in (None, happening.after.status.value):
+            fail("a terminal status was left")
+        if happening.after.status.is_terminal:
+            ends[happening.approval_id] = happening.after.status.value
+
+
+def _counts(entry: Entry, held: Any) -> bool:
+    """Whether an answer to this request could ever be accepted.
+
+    An entry whose create answer was lost has no responder of its own and trusts the server's check (Canon wire 9.4).
+    """
+    if held.responder is None and entry.response_user_id is None:
+        return entry.fields.get("createdFromClaimId") is None
+    return held.answer is None or entry.response_user_id in (None, held.answer[1])
+
+
+def _final(director: Director, results: list[dict[str, Any]]) -> str:
+    """Everything that Canon holds has come to its end, and the agent has heard of it."""
+
+    def fail(what: str) -> str:
+        raise Violation(f"{what}\n" + "\n".join(" ".join(row) for row in director.told))
+
+    book = director.disk.read()
+    if not director.canon.held:
+        return "never created"
+    ((approval_id, held),) = director.canon.held.items()
+    entry = book.get(approval_id) or fail("lost")
+    assert isinstance(entry, Entry)
+    if held.is_cancelled:
+        return "taken back" if entry.status == "orphaned" else fail("taken back, and not closed")
+    if held.answer is None:
+        return fail("nobody could answer it")
+    if not _counts(entry, held):
+        return "wrong human" if entry.status == "orphaned" else fail("answered by the wrong human, and not closed")
+    if entry.status != "resolved":
+        return fail(f"answered, and {entry.status}")
+    checked = any(
+        happening.number == "T8" and happening.after.wake_status is None for happening in director.disk.happenings
+    )
+    if checked:
+        return "checked" if not director.disk.wakes else fail("a check had the answer, and the agent was woken too")
+    if len(director.disk.wakes) != 1 or entry.wake_status != "delivered":
+        return fail("resolved, and the agent does not know")
+    return "woken"
