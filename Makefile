@@ -85,6 +85,9 @@ test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh envi
 crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
 
+test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation, switched off, stopped
+	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_gateway.py $(TEST_ARGS)
+
 crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
 

@@ -129,7 +129,7 @@ def build_adapter_class(host: Host, *, parts_for: Callable[[Any], Parts] | None 
                 except Exception as error:
                     dispatcher.handler_raised(seq, error)
                     raise
-                dispatcher.handler_returned(seq)
+                dispatcher.handler_returned(seq, has_answer=bool(answer))
                 return answer
 
             super().set_message_handler(watched if handler is not None else None)
@@ -273,6 +273,9 @@ class _Port:
     def is_held(self, event: Any) -> bool:
         held = getattr(self._adapter.gateway_runner, "_startup_restore_queue", None) or ()
         return any(each is event for each in held)
+
+    def is_stopping(self) -> bool:
+        return bool(getattr(self._adapter.gateway_runner, "_draining", False))
 
     async def drain(self) -> None:
         while running := [task for task in self._adapter._background_tasks if not task.done()]:

@@ -89,6 +89,10 @@ class HostPort(Protocol):
         """Whether the host has put the message aside until its start-up is through."""
         ...
 
+    def is_stopping(self) -> bool:
+        """Whether the host is going down and interrupts what runs."""
+        ...
+
     async def drain(self) -> None:
         """Return when the host runs nothing of ours any more."""
         ...

@@ -154,15 +154,15 @@ class Dispatcher:
         if job is not None and job.execution.phase is Phase.CLAIMED:
             self._announce(job)
 
-    def handler_returned(self, seq: int) -> None:
+    def handler_returned(self, seq: int, *, has_answer: bool) -> None:
         """That handler is through."""
         if job := self._jobs.get(seq):
-            job.execution.inline_returned()
+            job.execution.handler_returned(has_answer=has_answer)
 
     def handler_raised(self, seq: int, error: Exception) -> None:
         """That handler has raised; the host logs it and says nothing to us."""
         if job := self._jobs.get(seq):
-            job.execution.inline_raised()
+            job.execution.handler_raised()
             logger.warning("Borgee: a command failed (receipt %d): %s", seq, type(error).__name__)
 
     def turn_started(self, seq: int) -> None:
@@ -180,14 +180,15 @@ class Dispatcher:
 
     def turn_completed(self, seq: int | None, session_key: str, outcome: str, event: Any) -> None:
         """The host's turn has ended: ``success``, ``failure`` or ``cancelled``; ``seq`` is None for one of its own."""
+        is_stopping = self._port.is_stopping()
         riders = [job for job in self._jobs.values() if job.rides_on == session_key]
         own = self._jobs.get(seq) if seq is not None else None
         if own is not None and own not in riders:
-            own.execution.completed(outcome, is_held=self._port.is_held(event))
+            own.execution.completed(outcome, is_held=self._port.is_held(event), is_stopping=is_stopping)
             own.changed.set()
         for job in riders:
             job.rides_on = None
-            job.execution.completed(outcome, is_held=False)
+            job.execution.completed(outcome, is_stopping=is_stopping)
             job.changed.set()
 
     def _announce(self, job: _Job) -> None:

@@ -69,6 +69,7 @@ class Execution:
         self.phase = Phase.CLAIMED
         self.ending: Ending | None = None
         self.was_announced = False
+        self.has_answer = False  # its handler gave back a text, which the host then sends
 
     @property
     def task_id(self) -> str:
@@ -92,26 +93,32 @@ class Execution:
         self.phase = Phase.RUNNING
         return True
 
-    def inline_returned(self) -> None:
-        """A handler that Hermes called beside the session's turn is through."""
+    def handler_returned(self, *, has_answer: bool) -> None:
+        """The handler that Hermes called is through: for a turn, or for a command beside one."""
+        self.has_answer = has_answer
         if self.phase is Phase.CLAIMED:
             self.phase = Phase.INLINE_DONE
 
-    def inline_raised(self) -> None:
-        """Such a handler raised."""
+    def handler_raised(self) -> None:
+        """It raised; for a turn Hermes says so itself."""
         if self.phase is Phase.CLAIMED:
             self.phase = Phase.INLINE_FAILED
 
-    def completed(self, outcome: str, *, is_held: bool) -> None:
+    def completed(self, outcome: str, *, is_held: bool = False, is_stopping: bool = False) -> None:
         """Hermes says that it ended: ``success``, ``failure`` or ``cancelled``.
 
         Args:
             is_held: it has in fact put the message aside until its start-up is through; then this is no end.
+            is_stopping: it is going down, and interrupts what runs. It calls that a success as well, so only a turn
+                that has an answer counts as ended; about any other nobody knows.
         """
         if self.phase is not Phase.RUNNING:
             return
         if is_held and outcome == "success":
             self.phase = Phase.HELD
+            return
+        if is_stopping and not (outcome == "success" and self.has_answer):
+            self.abandon()
             return
         self._end(_OF_HOST.get(outcome) or Ending(Status.FAILED, Outcome.HERMES_FAILED, HOST_FAILED))
 

@@ -119,7 +119,7 @@ async def test_a_command_that_never_returns(own_home: Path) -> None:
         assert stage.store.suspended == [S1]
         stage.session.deliver(said("/status", message_id="m-3"))
         await stage.until_row(3, Status.COMPLETED, Outcome.INLINE_COMPLETED)
-        assert stage.adapter._borgee.dispatcher._scheduler.used(Lane.CONTROL) == 0
+        await until(lambda: stage.adapter._borgee.dispatcher._scheduler.used(Lane.CONTROL) == 0)
         assert not stage.adapter.has_fatal_error
 
 
