@@ -19,7 +19,7 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_reader import ConfigSyntaxError
 from canon_ops.operate.change_config import ConfigPlan, plan_config
 from canon_ops.operate.prompts import Prompts, Question
-from canon_ops.operate.writing import Writing
+from canon_ops.operate.writing import Writing, Written
 
 __all__ = ["EditorFailed", "NoEditor", "edit_in_editor", "editor_of"]
 
@@ -62,8 +62,13 @@ def editor_of(environ: Mapping[str, str]) -> RunEditor:
     return run
 
 
-def edit_in_editor(writing: Writing, run_editor: RunEditor, prompts: Prompts) -> ConfigPlan:
-    """Have the file edited, until Hermes can read it, and plan to write it.
+def edit_in_editor(
+    writing: Writing, run_editor: RunEditor, prompts: Prompts, write: Callable[[ConfigPlan], Written]
+) -> Written:
+    """Have the file edited, until Hermes can read it, and write it.
+
+    Args:
+        write: shows the plan, asks, and carries it out. Whatever it raises, the person's work is kept.
 
     Raises:
         EditorFailed: see there.
@@ -83,7 +88,7 @@ def edit_in_editor(writing: Writing, run_editor: RunEditor, prompts: Prompts) ->
     keep = False
     try:
         plan_config(writing, lambda document: document)  # who must not write is not asked to edit
-        return plan_config(writing, edit)
+        return write(plan_config(writing, edit))
     except CanonOpsError as error:
         keep = copy.exists() and copy.read_bytes() != given
         if keep and error.fix is not None:

@@ -116,14 +116,17 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
     written after consent. A broken text is opened again.
     """
     writing = context.writing("config edit", write)
-    plan = edit_in_editor(writing, editor_of(context.environ), context.prompts)
-    _learn(context, plan)
-    for fault in validate_config(ConfigDocument.parse(plan.after, str(plan.file))):
-        if fault.severity != "info":
-            context.say(f"Warning: line {fault.line}: {fault.message}")
-    written = _agreed(context, writing, plan, "Write this?")
+
+    def show_and_write(plan: ConfigPlan) -> Written:
+        _learn(context, plan)
+        for fault in validate_config(ConfigDocument.parse(plan.after, str(plan.file))):
+            if fault.severity != "info":
+                context.say(f"Warning: line {fault.line}: {fault.message}")
+        return _agreed(context, writing, plan, "Write this?")
+
+    written = edit_in_editor(writing, editor_of(context.environ), context.prompts, show_and_write)
     report = ConfigWritten(written.changed, written.files, written.diff, written.history_id, write.dry_run)
-    what = f"{_verb(write)} {plan.file.name}." if written.changed else "Nothing was changed."
+    what = f"{_verb(write)} {context.home.config_file.name}." if written.changed else "Nothing was changed."
     return Result(report, (first_line(context, written), Line(what, Mark.OK), *diff_of(written, write)))
 
 
@@ -153,7 +156,7 @@ def recommend_command(context: Context, platforms: tuple[str, ...], write: Write
 
     plan = plan_config(writing, edit)
     _learn(context, plan)
-    if proposed and not chosen:
+    if proposed and not (chosen or write.dry_run or context.session.may_ask):  # nobody could say no
         require_consent(context.prompts, "Change any of these settings?")
     written = carry_out(writing, plan)
     report = RecommendReport(
@@ -242,7 +245,9 @@ def _recommended(context: Context, report: RecommendReport, written: Written, wr
         return [*view, Line("Everything is as the documentation recommends.", Mark.OK)]
     rows = [(each.path, _word(each.before), _word(each.after), each.why) for each in report.proposed]
     view.append(Table(("key", "now", "recommended", "meaning"), rows))
-    if written.changed:
+    if not report.chosen:
+        view.append(Line("None was chosen; nothing was changed.", Mark.OK))
+    elif written.changed:
         count = len(report.chosen)
         view.append(Line(f"{_verb(write)} {count} {'key' if count == 1 else 'keys'}.", Mark.OK))
     return [*view, *diff_of(written, write)]

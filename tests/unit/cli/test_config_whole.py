@@ -409,12 +409,33 @@ def test_an_editor_that_fails_changes_nothing(
 def test_edit_notices_a_writer_meanwhile(
     program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file changed while the editor was open: exit 5, theirs stays."""
+    """The file changed while the editor was open: exit 5, theirs stays, and so does the person's work."""
     script = tmp_path / "editor"
     script.write_text(f"#!/bin/sh\necho 'a: 1' >> \"$1\"\necho 'b: 2' >> {config}\n")
     script.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(script))
 
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
     ran = program("config", "edit", "--yes")
 
     assert (ran.code, config.read_text()) == (5, CONFIG + "b: 2\n")
+    kept = Path(ran.err.partition("your text is kept: ")[2].rpartition(")")[0])
+    assert kept.read_text() == CONFIG + "a: 1\n"
+
+
+def test_edit_keeps_a_text_that_nobody_agreed_to(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 2 and nothing written; a text that was not touched leaves nothing behind."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("EDITOR", "true")
+    untouched = program("config", "edit")
+    left = list(tmp_path.glob("canon-ops-*"))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, "a: 1\n"))
+
+    ran = program("config", "edit")
+
+    assert (untouched.code, left) == (0, [])
+    assert (ran.code, config.read_text()) == (2, CONFIG)
+    assert "your text is kept: " in ran.err
