@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from canon_hermes_plugin.cards import RUNTIME_CARD_LIMITS, validate_card
+
 if TYPE_CHECKING:
     from canon_hermes_plugin.registration import PluginContext
 
-__all__ = ["register"]
+__all__ = ["RUNTIME_CARD_LIMITS", "register", "validate_card"]
 
 
 def register(ctx: PluginContext) -> None:

@@ -1,0 +1,240 @@
+"""The grammar of a card, and :func:`validate_card`.
+
+Source: canon-adapter R12.5, R12.6, R12.11; decisions F4; D40, D41.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypedDict
+
+from canon_ops.wire.cards.fields import Fields, explain_id
+from canon_ops.wire.cards.javascript import as_string, compact_size, fits_for_certain
+from canon_ops.wire.cards.limits import (
+    LIST_STATUSES,
+    MAX_CARD_BYTES,
+    MEDIA_KINDS,
+    RUNTIME_CARD_LIMITS,
+    SCHEMA,
+    TONES,
+)
+from canon_ops.wire.cards.rules import (
+    ID_TEXT,
+    Anything,
+    Array,
+    Check,
+    Errors,
+    Integer,
+    Key,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    explain_list,
+    is_finite,
+    is_id,
+    unsupported_keys,
+)
+
+__all__ = ["Verdict", "action_count", "validate_card"]
+
+
+class Verdict(TypedDict):
+    """What :func:`validate_card` finds; ``errors`` in the order of the checks, empty exactly when ``ok``."""
+
+    ok: bool
+    errors: list[str]
+
+
+def _required(name: str, limit: int) -> Key:
+    return Key(name, Text(limit), is_required=True)
+
+
+def _is_share(value: Any) -> bool:
+    return is_finite(value) and 0 <= value <= 1
+
+
+LIMITS = RUNTIME_CARD_LIMITS
+TONE: Final = Key("tone", OneOf(TONES, "is not a recognized tone"))
+METRIC = Object((_required("label", 120), _required("value", 120), Key("delta", Text(120)), TONE))
+POINT = Object((_required("x", 80), Key("y", Number, is_required=True)))
+SERIES = Object((Key("name", Text(120)), Key("points", Array(POINT, LIMITS["points"]), is_required=True)))
+ITEM = Object(
+    (
+        _required("label", 160),
+        Key("detail", Text(300)),
+        Key("status", OneOf(LIST_STATUSES, "is not a recognized status")),
+    )
+)
+ROW = Object(
+    (
+        _required("label", 120),
+        _required("value", 300),
+        TONE,
+        Key("confidence", Check(_is_share, "must be a number between 0 and 1")),
+        Key("hint", Text(160)),
+    )
+)
+MEDIA = Object(
+    (
+        Key("kind", OneOf(MEDIA_KINDS, 'must be "image" or "file"'), is_required=True),
+        _required("url", 2048),
+        _required("mimeType", 200),
+        Key("fileName", Text(200)),
+        Key("thumbnailUrl", Text(2048)),
+        Key("page", Integer),
+        Key("pageCount", Integer),
+    )
+)
+TITLE = Key("title", Text(120))
+# By kind. The title is looked at before the keys, so it is silent here.
+BLOCKS: Final[Mapping[str, Object]] = {
+    "summary": Object((_required("text", 2000),), ("kind", "title")),
+    "callout": Object((_required("text", 1000), TONE), ("kind", "title")),
+    "metricGrid": Object((Key("metrics", Array(METRIC, LIMITS["metrics"]), is_required=True),), ("kind", "title")),
+    "chart": Object(
+        (
+            Key("chart", OneOf(("line", "bar"), 'must be "line" or "bar"'), is_required=True),
+            Key("yLabel", Text(80)),
+            Key("series", Array(SERIES, LIMITS["series"]), is_required=True),
+        ),
+        ("kind", "title"),
+    ),
+    "table": Object(
+        (
+            Key("columns", Array(Text(80), LIMITS["columns"]), is_required=True),
+            Key("rows", Array(Array(Text(160), LIMITS["columns"]), LIMITS["rows"]), is_required=True),
+        ),
+        ("kind", "title"),
+    ),
+    "list": Object((Key("items", Array(ITEM, LIMITS["listItems"]), is_required=True),), ("kind", "title")),
+    "mediaPreview": Object((Key("fallbackText", Text(500)), Key("media", MEDIA, is_required=True)), ("kind", "title")),
+    "details": Object((Key("rows", Array(ROW, LIMITS["detailsRows"]), is_required=True),), ("kind", "title")),
+    "actions": Object((Key("actions", Anything, is_required=True),), ("kind", "title")),
+}
+ACTION = Object((_required("label", 120), TONE, Key("fields", Fields())), ("id",))
+CARD_KEYS: Final = frozenset({"schema", "cardId", "template", "tone", "title", "fallbackText", "blocks"})
+
+
+_accepts_title = TITLE.rule.accepts
+_accepts_card = Object(
+    (
+        Key("schema", OneOf((SCHEMA,), ""), is_required=True),
+        _required("title", 120),
+        _required("fallbackText", 500),
+        Key("template", Text(120)),
+        TONE,
+        Key("cardId", Check(is_id, "")),
+    ),
+    ("blocks",),
+).accepts
+
+
+def _accepts(card: Any) -> bool:
+    """Whether a card is right, told quickly; False means that it has to be explained."""
+    if not _accepts_card(card):
+        return False
+    blocks = card.get("blocks")
+    if type(blocks) is not list or not 0 < len(blocks) <= LIMITS["blocks"]:
+        return False
+    action_blocks = 0
+    for block in blocks:
+        kind = block.get("kind") if type(block) is dict else None
+        rule = BLOCKS.get(kind) if type(kind) is str else None
+        if rule is None or not rule.accepts(block) or ("title" in block and not _accepts_title(block["title"])):
+            return False
+        if kind == "actions":
+            action_blocks += 1
+            if action_blocks > 1 or not _accepts_actions(block["actions"]):
+                return False
+    return fits_for_certain(card, MAX_CARD_BYTES)
+
+
+def _accepts_actions(actions: Any) -> bool:
+    if type(actions) is not list or not 0 < len(actions) <= LIMITS["actions"] or not all(map(ACTION.accepts, actions)):
+        return False
+    ids = [action.get("id") for action in actions]
+    return all(map(is_id, ids)) and len({*ids}) == len(ids)
+
+
+class _Card:
+    """Every error of one card, in order; what is counted and remembered over all its blocks."""
+
+    def __init__(self) -> None:
+        self.action_blocks = 0
+        self.actions = 0
+        self.ids: set[str] = set()
+
+    def explain(self, card: Any) -> Errors:
+        if not isinstance(card, Mapping):
+            return ["card must be an object"]
+        errors: Errors = []
+        size = compact_size(card)
+        if size is None:
+            errors.append("card is not JSON-serializable")
+        elif size > MAX_CARD_BYTES:
+            errors.append(f"card exceeds {MAX_CARD_BYTES} bytes")
+        if card.get("schema") != SCHEMA:
+            errors.append(f'card.schema must be "{SCHEMA}"')
+        errors += unsupported_keys(card, CARD_KEYS, "card")
+        Text(120).explain(card.get("title"), "card.title", errors)
+        Text(500).explain(card.get("fallbackText"), "card.fallbackText", errors)
+        if "template" in card:
+            Text(120).explain(card["template"], "card.template", errors)
+        if "tone" in card:
+            TONE.rule.explain(card["tone"], "card.tone", errors)
+        if "cardId" in card and not is_id(card["cardId"]):
+            errors.append(f"card.cardId must match {ID_TEXT}")
+        explain_list(card.get("blocks"), LIMITS["blocks"], self._explain_block, "card.blocks", errors)
+        if self.actions > LIMITS["totalActions"]:
+            errors.append(f"card has {self.actions} actions; the maximum is {LIMITS['totalActions']}")
+        return errors
+
+    def _explain_block(self, block: Any, path: str, errors: Errors) -> None:
+        if not isinstance(block, Mapping):
+            errors.append(f"{path} must be an object")
+            return
+        kind = block.get("kind")
+        rule = BLOCKS.get(kind) if isinstance(kind, str) else None
+        if rule is None:
+            shown = as_string(kind) if "kind" in block else "undefined"
+            errors.append(f'{path}.kind "{shown}" is not a supported block kind')
+            return
+        if "title" in block:
+            TITLE.rule.explain(block["title"], f"{path}.title", errors)
+        if kind != "actions":
+            rule.explain(block, path, errors)
+            return
+        errors += unsupported_keys(block, rule.allowed, path)
+        self.action_blocks += 1
+        if self.action_blocks > 1:
+            errors.append(f"{path} is a second actions block; a card may contain at most one")
+        explain_list(block.get("actions"), LIMITS["actions"], self._explain_action, f"{path}.actions", errors)
+
+    def _explain_action(self, action: Any, path: str, errors: Errors) -> None:
+        if not isinstance(action, Mapping):
+            errors.append(f"{path} must be an object")
+            return
+        self.actions += 1
+        errors += unsupported_keys(action, ACTION.allowed, path)
+        explain_id(action.get("id"), f"{path}.id", self.ids, errors)
+        ACTION.explain_keys(action, path, errors)
+
+
+def validate_card(value: Any) -> Verdict:
+    """Check a card; nothing is normalised, and nothing raises.
+
+    Returns:
+        ``ok``, and every error in the order of the checks; the first is what an agent is told.
+
+    Source: R12.1.
+    """
+    if _accepts(value):
+        return {"ok": True, "errors": []}
+    errors = _Card().explain(value)
+    return {"ok": not errors, "errors": errors}
+
+
+def action_count(card: Mapping[str, Any]) -> int:
+    """How many actions a valid card offers; without any it only shows something."""
+    return sum(len(block["actions"]) for block in card["blocks"] if block["kind"] == "actions")

@@ -1,0 +1,269 @@
+"""What a person may be asked to fill in: the fields of an action, their choices and their columns.
+
+Most rules here tie one key to another, so each is written once, as an explanation; a field is accepted when there is
+nothing to explain.
+
+Source: canon-adapter R12.7-R12.10.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from canon_ops.wire.cards.javascript import is_blank
+from canon_ops.wire.cards.limits import COLUMN_TYPES, FIELD_TYPES, RUNTIME_CARD_LIMITS
+from canon_ops.wire.cards.rules import (
+    ID_TEXT,
+    Array,
+    Boolean,
+    Check,
+    Errors,
+    Integer,
+    Key,
+    Number,
+    Object,
+    OneOf,
+    Text,
+    explain_list,
+    is_finite,
+    is_id,
+    unsupported_keys,
+)
+
+__all__ = ["Fields", "explain_id"]
+
+FIELD_KEYS: Final = frozenset(
+    [
+        "id",
+        "label",
+        "type",
+        "required",
+        "placeholder",
+        "choices",
+        "allowOther",
+        "sensitive",
+        "min",
+        "max",
+        "step",
+        "precision",
+        "currencyCode",
+        "columns",
+        "minRows",
+        "maxRows",
+    ]
+)
+COLUMN_KEYS: Final = frozenset(
+    ["id", "label", "type", "required", "choices", "min", "max", "step", "precision", "currencyCode", "allowOther"]
+)
+CHOICE = Object(
+    (
+        Key("label", Text(120), is_required=True),
+        Key("value", Text(200)),
+        Key("description", Text(300)),
+        Key("preview", Text(2000)),
+    )
+)
+CHOSEN: Final = frozenset({"select", "multiSelect", "searchSelect"})
+NUMERIC: Final = frozenset({"number", "currency"})
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+_COMMON = (
+    Key("id", Check(is_id, ""), is_required=True),
+    Key("label", Text(120), is_required=True),
+    Key("required", Boolean),
+    Key("placeholder", Text(160)),
+    Key("allowOther", Boolean),
+    Key("sensitive", Boolean),
+)
+# What most fields look like; whatever is not like it is explained, and may be right all the same.
+_PLAIN = Object((*_COMMON, Key("type", OneOf(("text", "textarea", "boolean", "date", "number"), ""), is_required=True)))
+_CHOOSING = Object(
+    (
+        *_COMMON,
+        Key("type", OneOf(("select", "multiSelect"), ""), is_required=True),
+        Key("choices", Array(CHOICE, RUNTIME_CARD_LIMITS["choices"]), is_required=True),
+    )
+)
+
+
+class Fields:
+    """The ``fields`` of an action."""
+
+    def accepts(self, value: Any) -> bool:
+        if type(value) is list and 0 < len(value) <= RUNTIME_CARD_LIMITS["fields"] and all(map(_is_usual, value)):
+            return len({field["id"] for field in value}) == len(value)
+        errors: Errors = []
+        self.explain(value, "", errors)
+        return not errors
+
+    def explain(self, value: Any, path: str, errors: Errors) -> None:
+        explain_list(value, RUNTIME_CARD_LIMITS["fields"], _Field().explain, path, errors)
+
+
+def _is_usual(field: Any) -> bool:
+    if _PLAIN.accepts(field):
+        return True
+    if not _CHOOSING.accepts(field):
+        return False
+    choices = field["choices"]
+    return len({_submitted_as(choice) for choice in choices}) == len(choices)
+
+
+class _Field:
+    """One field; ids are unique within its action, so a fresh one is made for each list."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def explain(self, value: Any, path: str, errors: Errors) -> None:
+        if not isinstance(value, Mapping):
+            errors.append(f"{path} must be an object")
+            return
+        errors += unsupported_keys(value, FIELD_KEYS, path)
+        explain_id(value.get("id"), f"{path}.id", self._seen, errors)
+        Text(120).explain(value.get("label"), f"{path}.label", errors)
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in FIELD_TYPES:
+            errors.append(f"{path}.type is not a supported field type")
+            kind = None
+        _optional(value, "placeholder", Text(160), path, errors)
+        for name in ("required", "allowOther", "sensitive"):
+            _optional(value, name, Boolean, path, errors)
+        _explain_choices_of_field(value, kind, path, errors)
+        _explain_numbers(value, kind, path, errors)
+        _explain_line_items(value, kind, path, errors)
+
+
+def _explain_choices_of_field(value: Mapping[str, Any], kind: str | None, path: str, errors: Errors) -> None:
+    if kind in CHOSEN and not isinstance(value.get("choices"), list):
+        errors.append(f"{path}.choices is required for {kind}")
+    if "choices" in value:
+        limit = RUNTIME_CARD_LIMITS["searchSelectChoices" if kind == "searchSelect" else "choices"]
+        _explain_choices(value["choices"], limit, f"{path}.choices", errors)
+
+
+def _explain_numbers(value: Mapping[str, Any], kind: str | None, path: str, errors: Errors) -> None:
+    if kind in NUMERIC or kind == "date":
+        _explain_bounds(value, kind, path, errors)
+    else:
+        for name in ("min", "max"):
+            if name in value:
+                errors.append(f"{path}.{name} is only supported for number, currency, or date fields")
+    for name, rule in (("step", Number), ("precision", Integer)):
+        if name in value and kind not in NUMERIC:
+            errors.append(f"{path}.{name} is only supported for number or currency fields")
+        else:
+            _optional(value, name, rule, path, errors)
+    if "currencyCode" in value and kind != "currency":
+        errors.append(f"{path}.currencyCode is only supported for currency fields")
+    else:
+        _optional(value, "currencyCode", Text(8), path, errors)
+
+
+def _explain_line_items(value: Mapping[str, Any], kind: str | None, path: str, errors: Errors) -> None:
+    if kind != "lineItems":
+        for name in ("columns", "minRows", "maxRows"):
+            if name in value:
+                errors.append(f"{path}.{name} is only supported for lineItems fields")
+        return
+    if isinstance(value.get("columns"), list):
+        limit = RUNTIME_CARD_LIMITS["lineItemColumns"]
+        explain_list(value["columns"], limit, _Column().explain, f"{path}.columns", errors)
+    else:
+        errors.append(f"{path}.columns is required for lineItems")
+    for name in ("minRows", "maxRows"):
+        _optional(value, name, Integer, path, errors)
+    least, most = (value.get(name) if Integer.accepts(value.get(name)) else None for name in ("minRows", "maxRows"))
+    rows = RUNTIME_CARD_LIMITS["lineItemRows"]
+    if most is not None and most > rows:
+        errors.append(f"{path}.maxRows must be <= {rows}")
+    if least is not None and most is not None and least > most:
+        errors.append(f"{path}.minRows must be <= {path}.maxRows")
+
+
+class _Column:
+    """One column of a ``lineItems`` field; ids are unique within the field."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def explain(self, value: Any, path: str, errors: Errors) -> None:
+        if not isinstance(value, Mapping):
+            errors.append(f"{path} must be an object")
+            return
+        errors += unsupported_keys(value, COLUMN_KEYS, path)
+        explain_id(value.get("id"), f"{path}.id", self._seen, errors)
+        Text(120).explain(value.get("label"), f"{path}.label", errors)
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in COLUMN_TYPES:
+            errors.append(f"{path}.type must be one of {', '.join(COLUMN_TYPES)}")
+            kind = None
+        for name in ("required", "allowOther"):
+            _optional(value, name, Boolean, path, errors)
+        if kind == "select" and not isinstance(value.get("choices"), list):
+            errors.append(f"{path}.choices is required for a select column")
+        if "choices" in value:
+            _explain_choices(value["choices"], RUNTIME_CARD_LIMITS["choices"], f"{path}.choices", errors)
+        _explain_bounds(value, kind, path, errors)
+        _optional(value, "step", Number, path, errors)
+        _optional(value, "precision", Integer, path, errors)
+        _optional(value, "currencyCode", Text(8), path, errors)
+
+
+def _explain_choices(value: Any, limit: int, path: str, errors: Errors) -> None:
+    """R12.9: whatever a choice would be submitted as, its value or else its label, is there once."""
+    seen: set[str] = set()
+
+    def explain_choice(choice: Any, path: str, errors: Errors) -> None:
+        CHOICE.explain(choice, path, errors)
+        key = _submitted_as(choice)
+        if key and key in seen:
+            errors.append(f'{path} duplicates choice value "{key}"')
+        seen.add(key)
+
+    explain_list(value, limit, explain_choice, path, errors)
+
+
+def _submitted_as(choice: Any) -> str:
+    if not isinstance(choice, Mapping):
+        return ""
+    for name in ("value", "label"):
+        text = choice.get(name)
+        if isinstance(text, str) and not is_blank(text):
+            return text.strip()
+    return ""
+
+
+def _explain_bounds(value: Mapping[str, Any], kind: str | None, path: str, errors: Errors) -> None:
+    """R12.8: the lower bound is not above the upper one; dates are compared as texts."""
+    found = []
+    for name in ("min", "max"):
+        if name not in value:
+            continue
+        bound = value[name]
+        is_good = isinstance(bound, str) and _DATE.fullmatch(bound) if kind == "date" else is_finite(bound)
+        if is_good:
+            found.append(bound)
+        else:
+            what = "a YYYY-MM-DD date string" if kind == "date" else "a finite number"
+            errors.append(f"{path}.{name} must be {what}")
+    if len(found) == 2 and found[0] > found[1]:
+        errors.append(f"{path}.min must be <= {path}.max")
+
+
+def _optional(value: Mapping[str, Any], name: str, rule: Any, path: str, errors: Errors) -> None:
+    if name in value:
+        rule.explain(value[name], f"{path}.{name}", errors)
+
+
+def explain_id(value: Any, path: str, seen: set[str], errors: Errors) -> None:
+    """An id, and that it was not there before."""
+    if not is_id(value):
+        errors.append(f"{path} must match {ID_TEXT}")
+    elif value in seen:
+        errors.append(f'{path} "{value}" is duplicated')
+    else:
+        seen.add(value)
