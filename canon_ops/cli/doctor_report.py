@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from canon_ops.cli.output import Block, Diff, Item, Line, Mark, Table
 from canon_ops.doctor.check import Check, Status
-from canon_ops.doctor.mending import Mended
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.hermes.homes import HermesHome
+
+if TYPE_CHECKING:
+    from canon_ops.doctor.mending import Mended
 
 __all__ = [
     "CheckFound",

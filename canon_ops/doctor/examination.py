@@ -12,11 +12,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import ssl
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import InitVar, dataclass, field
-from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -173,6 +173,8 @@ class Probed:
 
 def _tls_trouble(error: BaseException) -> str | None:
     """What the TLS library said, where that is why there was no connection."""
+    import ssl  # loaded by then
+
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -184,6 +186,8 @@ def _tls_trouble(error: BaseException) -> str | None:
 
 
 def _ahead_s(date: str | None, clock: Clock) -> float | None:
+    from email.utils import parsedate_to_datetime
+
     try:
         told = parsedate_to_datetime(date or "")
     except ValueError:
@@ -288,12 +292,16 @@ class Examination:
         return Probed(url, answer.status, identity, ahead_s=ahead_s)
 
     def _import(self) -> ImportOutcome:
+        """Where this very interpreter runs Hermes, it is the host, and need not be found first."""
         package = self.platform.package
-        return try_imports(self.host().python, [package], environ=self.home.environ(self.environ))[package]
+        is_here = self.python is None and find_spec("hermes_cli") is not None
+        python = Path(sys.executable) if is_here else self.host().python
+        return try_imports(python, [package], environ=self.home.environ(self.environ))[package]
 
     def _contract(self) -> tuple[Difference, ...]:
-        environ = self.home.environ(self.environ)
-        return contract_differences(self.host().python, environ=environ, platform=self.platform.name)
+        host, environ = self.host(), self.home.environ(self.environ)
+        folder = host.facts.hermes.folder if host.facts.hermes else None
+        return contract_differences(host.python, environ=environ, platform=self.platform.name, folder=folder)
 
     def _dotenv(self) -> tuple[DotenvLine, ...]:
         file = self.home.env_file

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from canon_ops.hermes.contract import Difference, Need, compare
+from canon_ops.hermes.contract import Described, Difference, Need, compare
+from canon_ops.hermes.contract_cache import described_or_kept
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.host_call import describe_symbols
 
@@ -17,12 +18,22 @@ NEEDS: Mapping[str, tuple[Need, ...]] = MappingProxyType({"canon": CANON_NEEDS})
 
 
 def contract_differences(
-    python: Path, *, environ: Mapping[str, str], platform: str = "canon"
+    python: Path, *, environ: Mapping[str, str], platform: str = "canon", folder: Path | None = None
 ) -> tuple[Difference, ...]:
     """What the Hermes of ``python`` does otherwise than ``platform`` relies on; empty where nothing does.
+
+    Args:
+        folder: where its packages lie; an answer from before counts while the files there are the same. None asks anew.
 
     Raises:
         HostUnusable: the interpreter gives no answer.
     """
     needs = NEEDS[platform]
-    return compare(needs, describe_symbols(python, [need.path for need in needs], environ=environ))
+    paths = [need.path for need in needs]
+
+    def describe() -> dict[str, Described]:
+        return describe_symbols(python, paths, environ=environ)
+
+    if folder is None:
+        return compare(needs, describe())
+    return compare(needs, described_or_kept(describe, paths, python=python, folder=folder, environ=environ))

@@ -6,9 +6,12 @@ search path, and this folder's ``gateway.py`` would hide the host's own ``gatewa
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -196,18 +199,31 @@ class LoadedPlugin:
 
 
 def host_facts(python: Path, *, environ: Mapping[str, str], timeout_s: float = _FACTS_S) -> HostFacts:
-    """Ask ``python`` who it is.
+    """Ask ``python`` who it is. When it is the interpreter that runs us, it is asked without starting another one.
 
     Raises:
         HostUnusable: no answer.
     """
-    answer = _ask(python, {"ask": ["facts"]}, environ, timeout_s)
+    answer = _own_facts(python) or _ask(python, {"ask": ["facts"]}, environ, timeout_s)
     try:
         return _facts(answer["facts"])
     except (KeyError, TypeError) as exc:
         raise HostUnusable(
             f"{python} answered without the facts that were asked for ({exc}).", fix=_try(python)
         ) from exc
+
+
+def _own_facts(python: Path) -> dict[str, Any] | None:
+    """The same answer, by the same code, from this process; None where it could see other packages than a new one.
+
+    Nothing of the host is imported for it.
+    """
+    if python != Path(sys.executable) or "PYTHONPATH" in os.environ or "PYTHONHOME" in os.environ:
+        return None
+    from canon_ops.hermes import host_child
+
+    importlib.invalidate_caches()  # an installer may have been at work since
+    return {"facts": host_child.facts(list(OUR_PACKAGES), PLUGIN_GROUP)}
 
 
 def installed_distributions(

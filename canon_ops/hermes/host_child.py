@@ -51,7 +51,7 @@ def facts(packages: list[str], group: str) -> dict[str, Any]:
         "site_writable": os.access(sysconfig.get_path("purelib"), os.W_OK),
         "hermes": hermes(distributions),
         "entry_points": entry_points(distributions, group),
-        "owners": {package: owners(distributions, package, group) for package in packages},
+        "owners": owners(distributions, packages, group),
     }
 
 
@@ -101,23 +101,29 @@ def entry_points(distributions: list[Distribution], group: str) -> list[dict[str
     return [
         {"name": point.name, "value": point.value, "distribution": name_of(one), "version": one.version}
         for one in distributions
-        for point in one.entry_points
-        if point.group == group
+        for point in points_of(one, group)
     ]
 
 
-def owners(distributions: list[Distribution], package: str, group: str) -> list[dict[str, Any]]:
-    """The distributions that brought ``package``: by file list, or by an entry point into it (an editable install)."""
-    found = []
+def points_of(distribution: Distribution, group: str) -> list[Any]:
+    """The entry points of one group; a file that does not name the group is not parsed."""
+    if group not in (distribution.read_text("entry_points.txt") or ""):
+        return []
+    return [point for point in distribution.entry_points if point.group == group]
+
+
+def owners(distributions: list[Distribution], packages: list[str], group: str) -> dict[str, list[dict[str, Any]]]:
+    """The distributions that brought each package: by file list, or by an entry point into it (an editable install)."""
+    found: dict[str, list[dict[str, Any]]] = {package: [] for package in packages}
     for one in distributions:
         if not name_of(one):  # what an uninstallation left of its metadata owns nothing
             continue
-        record = one.read_text("RECORD") or ""
-        points_in = any(
-            point.group == group and point.value.split(":")[0].split(".")[0] == package for point in one.entry_points
-        )
-        if points_in or ("\n" + record).find("\n" + package + "/") >= 0:
-            found.append({"name": name_of(one), "version": one.version, "editable": is_editable(one)})
+        record = "\n" + (one.read_text("RECORD") or "")
+        led_to = {point.value.split(":")[0].split(".")[0] for point in points_of(one, group)}
+        for package in packages:
+            if package in led_to or record.find("\n" + package + "/") >= 0:
+                row = {"name": name_of(one), "version": one.version, "editable": is_editable(one)}
+                found[package].append(row)
     return found
 
 
@@ -152,8 +158,16 @@ def installed() -> list[dict[str, Any]]:
 
 
 def name_of(distribution: Distribution) -> str:
-    """The normalised name; a broken distribution without one is the empty text."""
-    return (distribution.metadata["Name"] or "").lower().replace("_", "-").replace(".", "-")
+    """The normalised name; a broken distribution without one is the empty text.
+
+    The folder of the metadata carries it, and parsing the metadata of everything that is installed takes long.
+    """
+    folder = getattr(distribution, "_path", None)
+    if isinstance(folder, Path) and folder.name.endswith(".dist-info") and (folder / "METADATA").exists():
+        name = folder.name[: -len(".dist-info")].rpartition("-")[0]
+    else:
+        name = distribution.metadata["Name"] or ""
+    return name.lower().replace("_", "-").replace(".", "-")
 
 
 def try_import(name: str) -> dict[str, Any]:

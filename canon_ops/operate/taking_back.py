@@ -11,15 +11,16 @@ Only changed lines are kept, so no copy of a ``.env`` full of other programs' se
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.files.dotenv_editor import DotenvDocument
-from canon_ops.files.transaction import digest
+from canon_ops.files.records import digest
+
+if TYPE_CHECKING:
+    from canon_ops.files.config_editor import ConfigDocument
+    from canon_ops.files.dotenv_editor import DotenvDocument
 
 __all__ = ["Edit", "EditKind", "FileStep", "step_of", "taken_back", "undone"]
 
@@ -90,6 +91,8 @@ class FileStep:
 def step_of(file: str, before: bytes | None, after: bytes, edits: Iterable[Edit]) -> FileStep:
     """The step from one text to the other."""
     old, new = (before or b"").splitlines(keepends=True), after.splitlines(keepends=True)
+    import difflib
+
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     hunks = tuple(
         Hunk(new_start, new_end - new_start, tuple(old[old_start:old_end]))
@@ -132,10 +135,14 @@ def undone(data: bytes, edits: Iterable[Edit], *, name: str) -> bytes:
     if not todo:
         return data
     if any(edit.kind is EditKind.VARIABLE for edit in todo):
+        from canon_ops.files.dotenv_editor import DotenvDocument
+
         document = DotenvDocument.parse(data, name)
         for edit in todo:
             document = _variable_undone(document, edit)
         return document.data
+    from canon_ops.files.config_editor import ConfigDocument
+
     config = ConfigDocument.parse(data, name)
     for edit in todo:
         config = _value_undone(config, edit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -28,13 +28,15 @@ from canon_ops.cli.output import Block, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.doctor.check import Check, Status
 from canon_ops.doctor.examination import Examination
-from canon_ops.doctor.mending import Mended, choose, mend
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import Diagnosis, diagnose
 from canon_ops.errors import ExitCode, UsageError
 from canon_ops.hermes.home_list import homes_beside
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.platforms import PLATFORMS
+
+if TYPE_CHECKING:
+    from canon_ops.doctor.mending import Mended
 
 __all__ = ["command"]
 
@@ -148,6 +150,8 @@ def _examine(context: Context, call: _Call, home: HermesHome) -> _Examined:
     diagnosis = _diagnose(context, call, home)
     if not call.fix:
         return _Examined(home, diagnosis, None)
+    from canon_ops.doctor.mending import choose, mend  # with the editors and the installer behind it
+
     asks = context.session.may_ask and not context.options.yes
     mended = mend(
         replace(context.writing("doctor --fix", call.write), home=home),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.repair import ConfigRepair
-from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.operate.heal_config import find_loss, healed_document
+from canon_ops.hermes.homes import HermesHome
+
+if TYPE_CHECKING:
+    from canon_ops.files.config_editor import ConfigDocument
+    from canon_ops.operate.heal_config import Loss
 
 __all__ = ["CHECKS", "HealConfig"]
 
@@ -20,13 +24,15 @@ class HealConfig(ConfigRepair):
     older: bytes = field(repr=False)
 
     def edit_config(self, document: ConfigDocument) -> ConfigDocument:
+        from canon_ops.operate.heal_config import healed_document
+
         return healed_document(self.older, document)[0]
 
 
 def _comments_lost(examination: Examination) -> Finding:
     config = examination.config()
     at = Place(str(config.file))
-    loss = find_loss(examination.home)
+    loss = _loss(examination.home)
     if loss is None:
         return Finding(Status.OK, "No comments of config.yaml are known to be lost.", at=at)
     count = "1 comment" if loss.count == 1 else f"{loss.count} comments"
@@ -37,6 +43,14 @@ def _comments_lost(examination: Examination) -> Finding:
         at=at,
         data={"since": loss.since, "count": loss.count},
     )
+
+
+def _loss(home: HermesHome) -> Loss | None:
+    if not (home.path / ".canon-ops").is_dir():  # nothing of ours is remembered; the editors need not be loaded
+        return None
+    from canon_ops.operate.heal_config import find_loss
+
+    return find_loss(home)
 
 
 CHECKS = (

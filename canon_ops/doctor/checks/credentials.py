@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import ApiError, Forbidden, Unauthorized
 from canon_ops.client.transport import UnusableKey
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
@@ -80,6 +79,8 @@ async def _accepted(examination: Examination) -> Finding:
             "The key is not shown to a service of another environment: net.environment tells more.",
             data={"needs": "net.environment"},
         )
+    from canon_ops.client.api import CanonApi  # with all that it could say to Canon
+
     try:
         async with CanonApi(found.connection, key, clock=examination.clock, timeout_s=examination.timeout_s) as api:
             me = await api.me()

@@ -11,15 +11,13 @@ import shlex
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from packaging.version import InvalidVersion, Version
-
 from canon_ops import __version__
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.doctor.repair import AddToList, RemoveFromList, RestorePackage, SetConfig
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.discovery import HostInstallation, HowFound
-from canon_ops.hermes.host_call import OUR_DISTRIBUTION
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION, ImportOutcome
 from canon_ops.operate.installation import (
     InstalledPackage,
     RecordDamaged,
@@ -119,6 +117,10 @@ def _version(examination: Examination) -> Finding:
 
 
 def _is_older(one: str, other: str) -> bool:
+    from packaging.version import InvalidVersion, Version
+
+    if one == other:
+        return False
     try:
         return Version(one) < Version(other)
     except InvalidVersion:
@@ -148,14 +150,18 @@ def _entry_point(examination: Examination) -> Finding:
 
 
 def _imports(examination: Examination) -> Finding:
-    names, host = examination.platform, examination.host()
+    """The import is begun first: it takes as long as finding the host, and both go on side by side."""
+    names = examination.platform
+    try:
+        outcome: ImportOutcome | CanonOpsError = examination.imported.examine()
+    except CanonOpsError as exc:
+        outcome = exc
+    host = examination.host()
     if host.facts.ours is None:
         raise FactMissing("plugin.installed")
+    if isinstance(outcome, CanonOpsError):
+        return from_error(Status.ERROR, outcome)
     anew = _put_there(examination, host, host.facts.ours.version)
-    try:
-        outcome = examination.imported.examine()
-    except CanonOpsError as exc:
-        return from_error(Status.ERROR, exc)
     if outcome.error is not None:
         return Finding(
             Status.ERROR,

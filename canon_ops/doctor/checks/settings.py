@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.repair import SetConfig, UnsetVariable
@@ -19,7 +17,7 @@ from canon_ops.settings.provenance import Source
 
 __all__ = ["CHECKS"]
 
-_SMART_SINCE = Version("0.19")  # an unset approvals.mode meant manual before; Hermes host, 4.1
+_SMART_SINCE = "0.19"  # an unset approvals.mode meant manual before; Hermes host, 4.1
 _TRUE = frozenset({"1", "true", "yes", "on"})
 # What would stand in the chat beside the answers: key, Hermes' default, what suits, how grave it is, what it does.
 _CHATTER: tuple[tuple[str, bool | str, bool | str, Status, str], ...] = (
@@ -81,8 +79,10 @@ def _approvals_mode(examination: Examination) -> Finding:
 
 
 def _asks_people_by_default(version: str | None) -> bool:
+    from packaging.version import InvalidVersion, Version
+
     try:
-        return version is not None and Version(version) < _SMART_SINCE
+        return version is not None and Version(version) < Version(_SMART_SINCE)
     except InvalidVersion:
         return False
 

@@ -11,11 +11,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from canon_ops.files.atomic import replace_file
 from canon_ops.hermes.host_call import InstalledDistribution
-from canon_ops.operate.package.wheel import Wheel, from_installed
+
+if TYPE_CHECKING:
+    from canon_ops.operate.package.wheel import Wheel
 
 __all__ = ["PackageStore", "SavedPackage"]
 
@@ -73,6 +76,8 @@ class PackageStore:
         if one.editable_url is not None:
             return SavedPackage(one.name, one.version, None, unquote(urlsplit(one.editable_url).path))
         info = one.info or prefix / f"{one.name}.dist-info"
+        from canon_ops.operate.package.wheel import from_installed  # the doctor reads records and makes no wheels
+
         wheel = from_installed(info, prefix=prefix, intact=False)
         return SavedPackage(one.name, one.version, str(self.keep(wheel).relative_to(self.folder)))
 
