@@ -11,16 +11,19 @@ Source: canon-adapter R10.1-R10.4, R10.7; decisions A2, A3; defects D28, D45.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from canon_hermes_plugin.approvals.batch import Happening, Request, carry_out
+from canon_hermes_plugin.approvals.batch import Request, carry_out
 from canon_hermes_plugin.approvals.book import Book, BookDamaged, Renderer, parse
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.events import Event
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
+from canon_hermes_plugin.approvals.trail import Line, Trouble, examine
+from canon_hermes_plugin.approvals.trail_file import TrailFile
 from canon_ops.errors import OutsideError
 from canon_ops.files.atomic import replace_file
 from canon_ops.files.disk import Disk, explain
@@ -30,6 +33,7 @@ from canon_ops.runtime.clock import Clock, SystemClock
 __all__ = ["ApprovalStore", "RegistryDamaged"]
 
 LOCK_NAME = ".detached-approvals.lock"
+TRAIL_NAME = "detached-approvals.audit"
 LOCK_S = 10.0
 
 
@@ -45,7 +49,7 @@ class ApprovalStore:
     Args:
         file: ``detached-approvals.json``; the lock stands beside it.
         lock_s: how long to wait for another process.
-        record: is told of each change, under the lock, before the file is replaced; it may raise to prevent it.
+        process: names this process in the audit trail, for people.
     """
 
     def __init__(
@@ -55,13 +59,13 @@ class ApprovalStore:
         clock: Clock | None = None,
         lock_s: float = LOCK_S,
         disk: Disk | None = None,
-        record: Callable[[Sequence[Happening]], None] | None = None,
+        process: str = "",
     ) -> None:
         self.file = file
         self._clock = clock or SystemClock()
         self._lock_s = lock_s
         self._disk = disk or Disk()
-        self._record = record
+        self.trail = TrailFile(file.with_name(TRAIL_NAME), process or f"process {os.getpid()}", disk=self._disk)
         self._one_at_a_time = threading.RLock()
         self._renderer = Renderer()
         self._known: tuple[bytes | None, Book] = (None, Book())
@@ -80,6 +84,18 @@ class ApprovalStore:
         with self._one_at_a_time, self._lock():
             return self._load()
 
+    def audit(self) -> tuple[Book, list[Line], list[Trouble]]:
+        """The registry, its trail, and what about the two cannot be right.
+
+        Raises:
+            RegistryDamaged, LockTimeout, DiskError: see :meth:`read`.
+        """
+        if not self.file.parent.is_dir():
+            return Book(), [], []
+        with self._one_at_a_time, self._lock():
+            book = self._load()
+            return (book, *examine(self.trail.read(), book))
+
     def apply(self, requests: Iterable[Request]) -> list[Transition | TransitionError]:
         """Carry events out, in order, in one durable change; the answers stand in the same order.
 
@@ -93,7 +109,7 @@ class ApprovalStore:
             before, now_ms = self._load(), self._clock.now_ms()
             changes = carry_out(before, requests, now_ms=now_ms)
             if changes.happenings:
-                self._save(changes.book, changes.happenings, now_ms)
+                self._save(self.trail.tell(changes.book, changes.happenings, before=before), now_ms)
             return changes.answers
 
     def apply_one(self, approval_id: str, event: Event) -> Transition:
@@ -113,7 +129,7 @@ class ApprovalStore:
         with self._one_at_a_time, self._lock():
             book, old = self._load().without_old(self._clock.now_ms())
             if old:
-                self._save(book, [], self._clock.now_ms())
+                self._save(book, self._clock.now_ms())
             return old
 
     def _lock(self) -> FileLock:
@@ -142,13 +158,11 @@ class ApprovalStore:
         self._nothing_is_old_before_ms = 0.0  # somebody else wrote
         return book
 
-    def _save(self, book: Book, happenings: Sequence[Happening], now_ms: int) -> None:
+    def _save(self, book: Book, now_ms: int) -> None:
         if now_ms >= self._nothing_is_old_before_ms:
             book, _ = book.without_old(now_ms)
             self._nothing_is_old_before_ms = book.next_old_ms(now_ms)
         data = self._renderer.data(book)
-        if self._record is not None and happenings:
-            self._record(happenings)
         self._make_private()
         replace_file(self.file, data, mode=0o600, disk=self._disk)
         self._known = data, book

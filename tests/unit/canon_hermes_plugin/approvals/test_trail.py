@@ -1,0 +1,227 @@
+"""The audit trail: it tells everything that happened, and whatever is done to it afterwards shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from canon_hermes_plugin.approvals.batch import Request
+from canon_hermes_plugin.approvals.entry import RETENTION_MS, Decision, Owner
+from canon_hermes_plugin.approvals.events import (
+    Activate,
+    ClaimConsume,
+    ClaimWake,
+    Decided,
+    FinishConsume,
+    FinishWake,
+    Reserve,
+    StillPending,
+)
+from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.approvals.trail import read_lines, shortened
+from canon_ops.runtime.clock import ManualClock
+
+OWNER = Owner("env", "agent_1")
+
+
+CLOCK = ManualClock()
+
+
+def life(store: ApprovalStore, name: str) -> None:
+    """One approval from the request to the decision, one write a step, a second apart."""
+    for event in (
+        Reserve(name, "convo-1", "c", 9e12, OWNER, expected_responder="owner-1"),
+        Activate("c", 9e12, "owner-1"),
+        ClaimConsume("k1"),
+        FinishConsume("k1", StillPending(), wakes=False),
+        ClaimConsume("k2"),
+        FinishConsume("k2", Decided(Decision.DENY, "owner-1"), wakes=True),
+    ):
+        store.apply_one(name, event)
+        CLOCK._elapsed_s += 1
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ApprovalStore:
+    store = ApprovalStore(tmp_path / "canon" / "detached-approvals.json", clock=CLOCK, process="gateway 7")
+    life(store, "hermes-1")
+    life(store, "hermes-2")
+    return store
+
+
+def findings(store: ApprovalStore) -> list[tuple[int, str]]:
+    return [(trouble.line, trouble.approval_id) for trouble in store.audit()[2]]
+
+
+def test_the_trail_tells_the_life(store: ApprovalStore) -> None:
+    """Every transition stands there: when, who, from where to where, and why."""
+    _, lines, troubles = store.audit()
+
+    assert troubles == []
+    assert [(line.number, line.before, line.after) for line in lines if line.approval_id == "hermes-2"] == [
+        ("T1", "", "creating"),
+        ("T2", "creating", "pending"),
+        ("T5", "pending", "consuming"),
+        ("T9", "consuming", "pending"),
+        ("T5", "pending", "consuming"),
+        ("T8", "consuming", "resolved/pending"),
+    ]
+    assert lines[-1].why == "a human decided: deny by owner-1"
+    assert {line.process for line in lines} == {"gateway 7"}
+    assert store.trail.file.stat().st_mode & 0o777 == 0o600
+
+
+def rewrite(store: ApprovalStore, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    rows = store.trail.file.read_bytes().splitlines()
+    store.trail.file.write_bytes(b"".join(row + b"\n" for row in change(rows)))
+
+
+def edited(rows: list[bytes]) -> list[bytes]:
+    return [row.replace(b"deny by", b"allow by") if number == 5 else row for number, row in enumerate(rows)]
+
+
+def swapped(rows: list[bytes]) -> list[bytes]:
+    return [rows[0], rows[2], rows[1], *rows[3:]]
+
+
+def forged(rows: list[bytes]) -> list[bytes]:
+    fields = json.loads(rows[5]) | {"why": "a human decided: allow by owner-1"}
+    return [*rows[:5], json.dumps(fields).encode(), *rows[6:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (edited, 6),
+        (swapped, 2),
+        (forged, 6),
+        (lambda rows: [*rows[:3], *rows[4:]], 4),
+        (lambda rows: rows[1:], 1),
+        (lambda rows: [*rows[:3], b"{torn", *rows[3:]], 4),
+        (lambda rows: rows[:-1], 0),
+        (lambda rows: rows[:6], 0),
+        (lambda rows: [], 0),
+    ],
+    ids=["edited", "swapped", "forged", "deleted", "first deleted", "no line", "last cut", "one life cut", "all cut"],
+)
+def test_what_is_done_to_the_trail_shows(
+    store: ApprovalStore, change: Callable[[list[bytes]], list[bytes]], line: int
+) -> None:
+    """Issue, item 3: an edited, deleted, swapped or cut line is found, with its place."""
+    rewrite(store, change)
+
+    assert line in [number for number, _ in findings(store)]
+
+
+def test_an_older_registry_is_noticed(store: ApprovalStore) -> None:
+    """Whoever puts yesterday's registry back, to have an approval consumed again, is seen."""
+    old = store.file.read_bytes()
+    life(store, "hermes-3")
+    store.file.write_bytes(old)
+    assert findings(store) == [(0, "hermes-3")]
+
+    entry = store.read().entries["hermes-2"]
+    earlier = entry.with_(status="pending", auditDigest=_line(store, "hermes-2", 1).digest)
+    root = {"hermes-1": dict(store.read().entries["hermes-1"].fields), "hermes-2": dict(earlier.fields)}
+    store.file.write_bytes(json.dumps(root).encode())
+
+    assert (0, "hermes-2") in findings(store)
+
+
+def _line(store: ApprovalStore, approval_id: str, number: int):  # type: ignore[no-untyped-def]
+    return [line for line in store.audit()[1] if line.approval_id == approval_id][number]
+
+
+def test_a_crash_between_trail_and_registry_is_no_crime(store: ApprovalStore) -> None:
+    """The trail is ahead by one batch: nothing is wrong, and the next change says what became of it."""
+    registry = store.file.read_bytes()
+    store.apply([Request(f"hermes-{n}", Reserve(f"hermes-{n}", "c", "c", 9e12, OWNER)) for n in (3, 4)])
+    CLOCK._elapsed_s += 1
+    store.apply_one("hermes-3", Activate("c", 9e12, "owner-1"))
+    middle = store.file.read_bytes()
+    CLOCK._elapsed_s += 1
+    store.apply_one("hermes-3", ClaimConsume("k"))
+    store.file.write_bytes(middle)  # the registry's replacement never happened
+
+    again = ApprovalStore(store.file, clock=CLOCK, process="gateway 8")
+    assert again.audit()[2] == []
+    again.apply_one("hermes-3", ClaimConsume("k2"))
+
+    numbers = [line.number for line in again.audit()[1] if line.approval_id == "hermes-3"]
+    assert numbers == ["T1", "T2", "T5", "void", "T5"]
+    assert again.audit()[2] == []
+    assert registry != middle
+
+
+def test_an_approval_that_was_dropped_is_not_taken_back(store: ApprovalStore) -> None:
+    """Its lines stand at the end, its entry is gone: that is the retention and no crash."""
+    store.apply_one("hermes-2", ClaimWake("w"))
+    store.apply_one("hermes-2", FinishWake("w", is_delivered=True))
+    CLOCK._elapsed_s += RETENTION_MS / 1000 + 60
+    assert [entry.approval_id for entry in store.prune()] == ["hermes-2"]
+
+    again = ApprovalStore(store.file, clock=CLOCK)
+    life(again, "hermes-3")
+
+    assert "void" not in {line.number for line in again.audit()[1]}
+    assert again.audit()[2] == []
+
+
+def test_a_torn_line_is_found_and_not_built_upon(store: ApprovalStore) -> None:
+    """A write that a power cut tore off stays visible; the lines after it are whole."""
+    with store.trail.file.open("ab") as trail:
+        trail.write(b'{"at": 17')
+    again = ApprovalStore(store.file, clock=CLOCK)
+    life(again, "hermes-3")
+
+    troubles = again.audit()[2]
+
+    assert [(trouble.line, trouble.what) for trouble in troubles] == [(13, "is no line of the trail")]
+
+
+def test_two_processes_write_one_chain(store: ApprovalStore) -> None:
+    """Each sees the other's lines before it adds its own."""
+    other = ApprovalStore(store.file, clock=CLOCK, process="gateway 8")
+    for number in range(3, 9):
+        life([store, other][number % 2], f"hermes-{number}")
+
+    _, lines, troubles = store.audit()
+
+    assert troubles == []
+    assert len({line.process for line in lines}) == 2
+
+
+def test_another_programs_change_is_said(store: ApprovalStore) -> None:
+    """The published plugin writes the registry without a trail; the audit says that there is a gap."""
+    entry = store.read().entries["hermes-1"]
+    changed = dict(entry.with_(wakeStatus="delivered").fields)
+    store.file.write_bytes(
+        json.dumps({"hermes-1": changed, "hermes-2": dict(store.read().entries["hermes-2"].fields)}).encode()
+    )
+
+    (trouble,) = store.audit()[2]
+
+    assert "another program changed it" in trouble.what
+
+
+def test_old_lines_go_with_their_approvals(store: ApprovalStore) -> None:
+    """Bounded by the retention: what is dropped is said, and the rest is still bound to it."""
+    data = store.trail.read()
+    lines, _ = read_lines(data)
+    book = store.read()
+    late = CLOCK.now_ms() + RETENTION_MS + 1
+
+    only_second = type(book)({"hermes-2": book.entries["hermes-2"]})
+    kept = shortened(lines, only_second, before_ms=late)
+    store.trail.file.write_text("".join(f"{line.text}\n" for line in kept))
+    store.file.write_bytes(json.dumps({"hermes-2": dict(book.entries["hermes-2"].fields)}).encode())
+
+    assert [line.number for line in kept] == ["cut", "T1", "T2", "T5", "T9", "T5", "T8"]
+    assert kept[0].why == "6 older lines were dropped"
+    assert store.audit()[2] == []
+    assert shortened(lines, book, before_ms=late) == tuple(lines), "a living approval keeps its lines"
+    rewrite(store, lambda rows: [rows[0], *rows[2:]])
+    assert findings(store) != []
