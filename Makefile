@@ -97,6 +97,9 @@ storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have agains
 crash-approvals: $(STAMP)  ## ten thousand interleavings of gateways, checks and commands over one approval, with kills
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py $(TEST_ARGS)
 
+soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault for SOAK_S seconds (an hour)
+	$(BIN)/python -m pytest -m long -s tests/acceptance/test_borgee_soak.py $(TEST_ARGS)
+
 bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done
 

@@ -87,9 +87,15 @@ def read_mutant(file: Path) -> Mutant:
     return Mutant(file, defects[0], tests, story)
 
 
+def _place(mutant: Mutant) -> tuple[str, int, str]:
+    """Canon's defects (D) before Borgee's weaknesses (W), each list by its numbers: W3, W3b, W4."""
+    digits = re.sub(r"\D", "", mutant.defect)
+    return mutant.defect[0], int(digits), mutant.file.name
+
+
 def read_mutants(folder: Path = MUTANTS) -> tuple[Mutant, ...]:
     """Every mutant, in the order of the defects."""
-    return tuple(sorted(map(read_mutant, folder.glob("*.patch")), key=lambda one: (int(one.defect[1:]), one.file.name)))
+    return tuple(sorted(map(read_mutant, folder.glob("*.patch")), key=_place))
 
 
 def applies(mutant: Mutant, tree: Path) -> bool:

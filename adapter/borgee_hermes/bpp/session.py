@@ -156,7 +156,7 @@ class Session:
         """No connection came about."""
         if not self._is_current(generation):
             return []
-        return self._lost(ConnectFailed(f"Borgee could not be reached: {why}"), now_s)
+        return self._lost(ConnectFailed(f"Borgee could not be reached: {why}."), now_s)
 
     def dial_refused(self, generation: int, status: int, now_s: float) -> Effects:
         """The server answered the upgrade with a plain HTTP status."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -129,7 +130,8 @@ class Wire:
             if data:
                 self._writer.write(data)
             elif self._writer.can_write_eof() and not self._writer.is_closing():
-                self._writer.write_eof()
+                with suppress(OSError):  # the other end was faster: there is nobody left to be told
+                    self._writer.write_eof()
 
     def _collect(self) -> Batch:
         from websockets.exceptions import PayloadTooBig
@@ -153,7 +155,7 @@ class Wire:
             case EOFError():
                 return Batch(tuple(messages), Ended(None))
             case broken:
-                return Batch(tuple(messages), FrameShape(f"Borgee broke the websocket protocol: {broken}"))
+                return Batch(tuple(messages), FrameShape(f"Borgee broke the websocket protocol: {broken}."))
 
 
 Dial = Callable[[], Awaitable[Wire]]

@@ -182,8 +182,13 @@ class _Writer:
             raw = raw[: len(raw) // 2]
         step = 1 if how == "bytewise" else len(raw)
         for start in range(0, len(raw), step):
-            self._connection.transport.write(raw[start : start + step])
+            self._write_bytes(raw[start : start + step])
             await asyncio.sleep(0)
+
+    def _write_bytes(self, data: bytes) -> None:
+        """Past the library, which may have ended its side of the connection already."""
+        with suppress(RuntimeError):
+            self._connection.transport.write(data)
 
     async def _say_goodbye(self, code: int | None, how: str) -> None:
         self.has_said_goodbye = True
@@ -191,7 +196,7 @@ class _Writer:
             await self._connection.close(code)
             return
         payload = b"" if code is None else struct.pack("!H", code)
-        self._connection.transport.write(Frame(Opcode.CLOSE, payload).serialize(mask=False))
+        self._write_bytes(Frame(Opcode.CLOSE, payload).serialize(mask=False))
         if how == "proper":
             self._connection.transport.close()
 

@@ -1,0 +1,91 @@
+"""Our Borgee client in a storm of faults: what it was told is true, nothing comes in another order, nothing is left.
+
+The default run is a slice of a few seconds; ``make soak-borgee`` goes on for ``SOAK_S`` seconds (an hour) and
+also finds the memory of the client flat. Source: decisions T7.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from tests.support.borgee_boxes import borgee_box
+from tests.support.borgee_storm import SURVIVABLE, Storm, traced_bytes
+
+SLICE_S = 4.0
+LONG_S = float(os.environ.get("SOAK_S", "3600"))
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
+
+
+def report(storm: Storm, seconds: float) -> str:
+    """The numbers, as a table for people."""
+    met = {row["name"]: (row["fired"], row["met"]) for row in storm.box.human.faults()}
+    lines = [f"{name:24} fired {fired:6} of {count:7}" for name, (fired, count) in met.items()]
+    connections = storm.box.human.connections()
+    taken = sum(len(agent.taken) for agent in storm.agents)
+    stale = sum(agent.stale for agent in storm.agents)
+    lines += [
+        f"{seconds:g} s, {len(storm.agents)} agents, {connections['accepted']} connections",
+        f"said {sum(storm.said.values())}, taken over {taken} (stale {stale}); answers {dict(storm.fates())}",
+        f"failures {dict(storm.codes())}; at most {storm.most_tasks} tasks",
+    ]
+    return "\n".join(lines)
+
+
+def test_a_slice_of_the_storm() -> None:
+    """Every survivable fault strikes; accounts and records agree; no task and no descriptor is left."""
+    with borgee_box() as box:
+        storm = Storm(box, agents=4, seed=SEED)
+        before = descriptors()
+
+        async def scene() -> int:
+            await storm.run(SLICE_S)
+            return len(asyncio.all_tasks())
+
+        left = asyncio.run(scene())
+        after = descriptors()
+        sys.stdout.write(report(storm, SLICE_S))
+
+        assert list(storm.contradictions()) == []
+        assert left == 1
+        assert after <= before + len(storm.agents)  # the server's ends may take a moment longer
+        quiet = [row["name"] for row in box.human.faults() if row["fired"] == 0]
+        assert quiet == []
+        assert {row["name"] for row in box.human.faults()} == set(SURVIVABLE)
+        assert storm.fates()["ok"] > 100
+
+
+@pytest.mark.long
+@pytest.mark.timeout(LONG_S + 600)
+def test_the_storm_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    """In rounds: what the client's modules hold after a round is what they held after the second one, give or take."""
+    caplog.set_level(logging.ERROR)  # a record that pytest keeps holds a text that the client made
+    rounds = max(4, round(LONG_S / 60))
+    held: list[int] = []
+    tracemalloc.start()
+    try:
+        for number in range(rounds):
+            with borgee_box() as box:
+                storm = Storm(box, agents=4, seed=SEED + number)
+                asyncio.run(storm.run(LONG_S / rounds))
+                text = report(storm, LONG_S / rounds)
+                assert list(storm.contradictions()) == []
+                assert [row["name"] for row in box.human.faults() if row["fired"] == 0] == []
+            del storm, box
+            gc.collect()
+            held.append(traced_bytes())
+            sys.stdout.write(f"\n{text}\nround {number + 1}: the client's modules hold {held[-1]:,} bytes\n")
+    finally:
+        tracemalloc.stop()
+    assert max(held[1:]) < held[1] + 64 * 1024
