@@ -1,7 +1,7 @@
 """Our Borgee client in a storm of faults: what it was told is true, nothing comes in another order, nothing is left.
 
 The default run is a slice of a few seconds; ``make soak-borgee`` goes on for ``SOAK_S`` seconds (an hour) and
-also finds the memory of the client flat. Source: decisions T7.
+also finds the number of its objects and tasks flat. Source: decisions T7.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import gc
 import logging
 import os
 import sys
-import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from tests.support.borgee_boxes import borgee_box
-from tests.support.borgee_storm import SURVIVABLE, Storm, traced_bytes
+from tests.support.borgee_storm import SURVIVABLE, Storm, alive
 
 SLICE_S = 4.0
 LONG_S = float(os.environ.get("SOAK_S", "3600"))
@@ -63,29 +62,31 @@ def test_a_slice_of_the_storm() -> None:
         quiet = [row["name"] for row in box.human.faults() if row["fired"] == 0]
         assert quiet == []
         assert {row["name"] for row in box.human.faults()} == set(SURVIVABLE)
-        assert storm.fates()["ok"] > 100
+        assert storm.fates()["ok"] > 20
 
 
 @pytest.mark.long
 @pytest.mark.timeout(LONG_S + 600)
 def test_the_storm_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    """In rounds: what the client's modules hold after a round is what they held after the second one, give or take."""
-    caplog.set_level(logging.ERROR)  # a record that pytest keeps holds a text that the client made
+    """In rounds: none holds more than the first ones did, and after each of them nothing of the client is left."""
+    caplog.set_level(logging.ERROR)  # a record that is kept may hold an object of the client
     rounds = max(4, round(LONG_S / 60))
-    held: list[int] = []
-    tracemalloc.start()
-    try:
-        for number in range(rounds):
-            with borgee_box() as box:
-                storm = Storm(box, agents=4, seed=SEED + number)
-                asyncio.run(storm.run(LONG_S / rounds))
-                text = report(storm, LONG_S / rounds)
-                assert list(storm.contradictions()) == []
-                assert [row["name"] for row in box.human.faults() if row["fired"] == 0] == []
-            del storm, box
-            gc.collect()
-            held.append(traced_bytes())
-            sys.stdout.write(f"\n{text}\nround {number + 1}: the client's modules hold {held[-1]:,} bytes\n")
-    finally:
-        tracemalloc.stop()
-    assert max(held[1:]) < held[1] + 64 * 1024
+    held, tasks = [], []
+    gc.collect()
+    before = alive()
+    for number in range(rounds):
+        with borgee_box() as box:
+            storm = Storm(box, agents=4, seed=SEED + number)
+            asyncio.run(storm.run(LONG_S / rounds))
+            held.append(storm.most_alive)
+            tasks.append(storm.most_tasks)
+            text = report(storm, LONG_S / rounds)
+            assert list(storm.contradictions()) == []
+            assert [row["name"] for row in box.human.faults() if row["fired"] == 0] == []
+        del storm, box
+        gc.collect()
+        left = alive() - before
+        sys.stdout.write(f"\n{text}\nround {number + 1}: at most {held[-1]} objects of the client, {left} left\n")
+        assert left == 0
+    assert max(held[2:]) <= 2 * max(held[:2])
+    assert max(tasks[2:]) <= 2 * max(tasks[:2])

@@ -7,8 +7,8 @@ send. Source: decisions T7.
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
-import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from borgee_hermes.loopback.server import BorgeeSandbox
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.settings.secret import Secret
 
-__all__ = ["SURVIVABLE", "Agent", "Storm", "arm_all", "traced_bytes"]
+__all__ = ["SURVIVABLE", "Agent", "Storm", "alive", "arm_all"]
 
 SURVIVABLE: Final[dict[str, dict[str, Any]]] = {
     # upgrades: met at each reconnect only, so they strike more often
@@ -96,6 +96,8 @@ SURVIVABLE: Final[dict[str, dict[str, Any]]] = {
 }
 """The faults after which a client goes on, and how often each strikes. The others end it, as they must."""
 
+LOOK_EVERY_S: Final = 2.0
+
 LIMITS: Final = Limits(
     opening_s=0.5,
     action_s=1.0,
@@ -166,6 +168,7 @@ class Storm:
         self.agents = [self._agent(number, seed) for number in range(agents)]
         self.said: Counter[str] = Counter()
         self.most_tasks = 0
+        self.most_alive = 0
 
     def _agent(self, number: int, seed: int) -> Agent:
         made = self.box.human.add_agent(f"Agent {number}")
@@ -184,10 +187,13 @@ class Storm:
         async with asyncio.TaskGroup() as group:
             for agent in self.agents:
                 group.create_task(agent.receive())
-            end = loop.time() + seconds
+            end, look_at = loop.time() + seconds, 0.0
             while loop.time() < end:
                 self._speak()
                 self.most_tasks = max(self.most_tasks, len(asyncio.all_tasks()))
+                if loop.time() >= look_at:
+                    self.most_alive = max(self.most_alive, alive())
+                    look_at = loop.time() + LOOK_EVERY_S
                 await asyncio.sleep(every_s)
             self.box.human.calm()
             await self._last_words()
@@ -232,7 +238,6 @@ class Storm:
         return sum((agent.codes for agent in self.agents), Counter())
 
 
-def traced_bytes() -> int:
-    """What the client's modules hold at the moment; needs ``tracemalloc`` to have been started."""
-    snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(True, "*/borgee_hermes/bpp/*"),))
-    return sum(statistic.size for statistic in snapshot.statistics("filename"))
+def alive() -> int:
+    """How many objects of the client's own types there are."""
+    return sum(str(type(one).__module__).startswith("borgee_hermes.bpp.") for one in gc.get_objects())
