@@ -5,6 +5,7 @@ Tests read prompts from the rendered screen and type only what it asks for.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -15,7 +16,7 @@ import pyte
 
 __all__ = ["Screen"]
 
-ENTER, DOWN, UP, CTRL_C, CTRL_D = "\r", "\x1b[B", "\x1b[A", "\x03", "\x04"
+ENTER, ESCAPE, DOWN, UP, CTRL_C, CTRL_D = "\r", "\x1b", "\x1b[B", "\x1b[A", "\x03", "\x04"
 
 
 class _AnsweringScreen(pyte.HistoryScreen):
@@ -91,8 +92,12 @@ class Screen:
             if time.monotonic() > deadline:
                 raise AssertionError(f"still running after {timeout_s:g} s\n---\n{self.text}\n---")
         self._child.close()
-        status, signal = self._child.exitstatus, self._child.signalstatus
-        return status if status is not None else 128 + (signal or 0)
+        status, number = self._child.exitstatus, self._child.signalstatus
+        return status if status is not None else 128 + (number or 0)
+
+    def kill(self) -> None:
+        """SIGKILL, as a power cut would."""
+        self._child.kill(signal.SIGKILL)
 
     def _answer(self, data: str) -> None:
         self._child.send(data)
