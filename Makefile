@@ -76,6 +76,9 @@ test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service,
 test-heal: $(STAMP)  ## bring comments back into every file of the corpus as two hosts and a running gateway rewrote it
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_heal_hermes.py $(TEST_ARGS)
 
+test-surface: $(STAMP) test-tools  ## every command on every stream as the real script, every width and every kill of the wizard, all shells
+	$(BIN)/python -m pytest tests/acceptance/test_cli_streams.py tests/acceptance/test_cli_setup.py tests/acceptance/test_hermes_setup.py tests/acceptance/test_completion_shells.py $(TEST_ARGS)
+
 test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outside, move from the published plugin, take it back
 	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)
 

@@ -10,7 +10,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,17 @@ QUESTIONS = [
     ("Phone number of the agent's owner", f"+1 (555) 0100{ENTER}"),
     ("Ask the owner at +15550100?", "y"),
 ]
+
+
+def slow(*values: object) -> Any:
+    """A case that belongs to ``make test-surface``."""
+    return pytest.param(*values, marks=pytest.mark.long)
+
+
+def slice_of(cases: Sequence[Any]) -> list[Any]:
+    """The last case for every run, the others for ``make test-surface``."""
+    *others, last = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [*(slow(*case) for case in others), pytest.param(*last)]
 
 
 @pytest.fixture
@@ -63,7 +74,7 @@ def answer(screen: Screen, questions: list[tuple[str, str]]) -> None:
         screen.type(keys)
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("columns", [60, slow(80), slow(200)])
 def test_from_the_first_question_to_a_bound_profile(
     environ: dict[str, str], canon: CanonSandbox, columns: int, tmp_path: Path
 ) -> None:
@@ -82,7 +93,7 @@ def test_from_the_first_question_to_a_bound_profile(
     assert "agk_live" not in text
 
 
-@pytest.mark.parametrize("asked", range(len(QUESTIONS)), ids=lambda index: QUESTIONS[index][0])
+@pytest.mark.parametrize("asked", slice_of(range(len(QUESTIONS))), ids=lambda index: QUESTIONS[index][0])
 def test_ctrl_c_at_any_question_writes_nothing(
     environ: dict[str, str], canon: CanonSandbox, asked: int, tmp_path: Path
 ) -> None:
@@ -136,7 +147,7 @@ def test_ctrl_c_after_the_request_keeps_it_and_says_so(environ: dict[str, str], 
         assert "ops" in json.loads((tmp_path / ".canon" / "agents.json").read_text())
 
 
-@pytest.mark.parametrize("asked", range(1, len(QUESTIONS)), ids=lambda index: QUESTIONS[index][0])
+@pytest.mark.parametrize("asked", slice_of(range(1, len(QUESTIONS))), ids=lambda index: QUESTIONS[index][0])
 def test_escape_goes_back_one_question(
     environ: dict[str, str], canon: CanonSandbox, asked: int, tmp_path: Path
 ) -> None:
@@ -214,7 +225,9 @@ NETWORK_STEPS: list[tuple[str, str, bool, list[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "sent", "asked"), NETWORK_STEPS, ids=[step[1] for step in NETWORK_STEPS])
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "asked"), slice_of(NETWORK_STEPS), ids=lambda value: str(value)[:20]
+)
 def test_a_wizard_killed_after_a_network_step_is_resumed(
     environ: dict[str, str],
     canon: CanonSandbox,

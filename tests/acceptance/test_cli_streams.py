@@ -1,4 +1,7 @@
-"""Every command on every kind of stream: what goes where, and with which exit code. The real script, real descriptors.
+"""Every command on every kind of stream: what goes where, and with which exit code. Real descriptors throughout.
+
+On a terminal each command is the real script; in the other cases it is a fork of a process that has loaded the program
+(see tests/support/forking.py), and the same cases with the real script are marked long (``make test-surface``).
 
 A new command joins COMMANDS with the arguments that make it answer in an empty home; one that is missing is a failing
 test, because the table is compared with the command tree.
@@ -10,15 +13,24 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from copy import copy
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jsonschema
 import pytest
 
 from canon_ops.cli.commands.schema import loaded_commands
+from canon_ops.cli.delivery import deliver_failure
+from canon_ops.cli.errors import failure_of
+from canon_ops.cli.output import Result
 from canon_ops.cli.schemas import document_schema
+from canon_ops.cli.session import Program, Session
+from canon_ops.cli.streams import Streams
 from canon_ops.cli.tree import leaves
+from tests.support.forking import Forking
 from tests.support.terminal import Screen
 
 SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
@@ -156,11 +168,45 @@ def environ(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def call(name: str, *options: str, environ: dict[str, str], **streams: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command of the table with further options; stdout and stderr are pipes unless said otherwise."""
-    settings: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    words = [SCRIPT, *name.split(), *COMMANDS[name][0], *options]
-    return subprocess.run(words, env=environ, text=True, check=False, timeout=60, **{**settings, **streams})
+class Call(Protocol):
+    """Runs a command of the table with further options; nobody is at its stdin, and no stream is a terminal."""
+
+    def __call__(
+        self, name: str, *options: str, closed: int | None = None, stdout: int | None = None
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture(scope="module")
+def forking() -> Iterator[Forking]:
+    with Forking() as loaded:
+        yield loaded
+
+
+@pytest.fixture(params=["forked", pytest.param("script", marks=pytest.mark.long)])
+def call(request: pytest.FixtureRequest, environ: dict[str, str]) -> Call:
+    """The program loaded beforehand, or the real script."""
+
+    def forked(
+        name: str, *options: str, closed: int | None = None, stdout: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        loaded: Forking = request.getfixturevalue("forking")
+        words = [*name.split(), *COMMANDS[name][0], *options]
+        return loaded.run(words, environ, closed=() if closed is None else (closed,), stdout=stdout)
+
+    def script(
+        name: str, *options: str, closed: int | None = None, stdout: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        if stdout is not None:
+            streams["stdout"] = stdout
+        if closed is not None:
+            streams[("stdin", "stdout", "stderr")[closed]] = None
+            streams["preexec_fn"] = lambda: os.close(closed)
+        words = [SCRIPT, *name.split(), *COMMANDS[name][0], *options]
+        done = subprocess.run(words, env=environ, text=True, check=False, timeout=60, **streams)
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout or "", done.stderr or "")
+
+    return forked if request.param == "forked" else script
 
 
 def checked_document(name: str, text: str) -> dict[str, Any]:
@@ -190,9 +236,9 @@ def test_a_terminal_gets_text_for_people(name: str, environ: dict[str, str]) -> 
 
 
 @every_command
-def test_a_pipe_gets_records_without_colour(name: str, environ: dict[str, str]) -> None:
+def test_a_pipe_gets_records_without_colour(name: str, call: Call) -> None:
     """No escape sequence reaches either stream, and a failure says so on stderr."""
-    done = call(name, environ=environ)
+    done = call(name)
 
     assert done.returncode == COMMANDS[name][1]
     assert "\x1b" not in done.stdout + done.stderr
@@ -203,9 +249,9 @@ def test_a_pipe_gets_records_without_colour(name: str, environ: dict[str, str]) 
 
 
 @every_command
-def test_json_is_one_valid_document_and_stdout_holds_nothing_else(name: str, environ: dict[str, str]) -> None:
+def test_json_is_one_valid_document_and_stdout_holds_nothing_else(name: str, call: Call) -> None:
     """The document agrees with its schema and carries the exit code of the process."""
-    done = call(name, "--json", environ=environ)
+    done = call(name, "--json")
 
     document = checked_document(name, done.stdout)
     assert (document["exit_code"], done.returncode) == (COMMANDS[name][1], COMMANDS[name][1])
@@ -213,9 +259,9 @@ def test_json_is_one_valid_document_and_stdout_holds_nothing_else(name: str, env
 
 
 @every_command
-def test_json_answers_a_wrong_call_too(name: str, environ: dict[str, str]) -> None:
+def test_json_answers_a_wrong_call_too(name: str, call: Call) -> None:
     """A usage error is the same document with exit 2, and stderr is silent."""
-    done = call(name, "--json", "--no-such-option", environ=environ)
+    done = call(name, "--json", "--no-such-option")
 
     document = checked_document(name, done.stdout)
     assert (done.returncode, document["exit_code"], done.stderr) == (2, 2, "")
@@ -223,22 +269,45 @@ def test_json_answers_a_wrong_call_too(name: str, environ: dict[str, str]) -> No
 
 
 @every_command
+def test_json_answers_a_fault_of_ours_too(name: str, environ: dict[str, str]) -> None:
+    """Whatever breaks inside: the same document with exit 3, the fault's name and no traceback."""
+    (command,) = [each for each in loaded_commands() if " ".join(each.words) == name]
+    broken = copy(command)
+
+    def break_down(*_arguments: object, **_options: object) -> Result:
+        raise ZeroDivisionError("a fault in the command")
+
+    broken.callback = break_down
+    out, err = StringIO(), StringIO()
+    arguments = [*COMMANDS[name][0], "--json"]
+    session = Session(Program("canon-ops"), arguments, environ, Streams(None, out, err, environ))
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        broken.invoke(broken.make_context(name.split()[-1], arguments, obj=session))
+    failure = failure_of(caught.value)
+    deliver_failure(session, failure, caught.value)
+
+    document = checked_document(name, out.getvalue())
+    assert (document["exit_code"], failure.exit_code, err.getvalue()) == (3, 3, "")
+    assert [error["code"] for error in document["errors"]] == ["internal"]
+    assert "ZeroDivisionError" in document["errors"][0]["message"]
+    assert "Traceback" not in out.getvalue()
+
+
+@every_command
 @pytest.mark.parametrize("case", ["--no-input", "closed stdin"])
-def test_nothing_asks_without_a_terminal(name: str, case: str, environ: dict[str, str]) -> None:
+def test_nothing_asks_without_a_terminal(name: str, case: str, call: Call) -> None:
     """With stdin closed, or under --no-input, the command ends by itself with the same code."""
-    if case == "--no-input":
-        done = call(name, "--no-input", environ=environ)
-    else:
-        done = call(name, environ=environ, stdin=None, preexec_fn=lambda: os.close(0))
+    done = call(name, "--no-input") if case == "--no-input" else call(name, closed=0)
 
     assert done.returncode == COMMANDS[name][1]
     assert "Traceback" not in done.stderr
 
 
 @every_command
-def test_a_closed_stdout_is_said_on_stderr(name: str, environ: dict[str, str]) -> None:
+def test_a_closed_stdout_is_said_on_stderr(name: str, call: Call) -> None:
     """The answer is lost: exit 3 with a sentence, never a traceback, unless there was nothing to say on stdout."""
-    done = call(name, environ=environ, stdout=None, preexec_fn=lambda: os.close(1))
+    done = call(name, closed=1)
 
     assert "Traceback" not in done.stderr
     if name not in SILENT:
@@ -249,12 +318,12 @@ def test_a_closed_stdout_is_said_on_stderr(name: str, environ: dict[str, str]) -
 
 
 @every_command
-def test_a_reader_that_went_away_is_no_failure(name: str, environ: dict[str, str]) -> None:
+def test_a_reader_that_went_away_is_no_failure(name: str, call: Call) -> None:
     """``| head -0``: quiet, and the command's own exit code."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = call(name, environ=environ, stdout=writing)
+        done = call(name, stdout=writing)
     finally:
         os.close(writing)
 
@@ -264,10 +333,10 @@ def test_a_reader_that_went_away_is_no_failure(name: str, environ: dict[str, str
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_behind_stdout_is_a_failure(environ: dict[str, str]) -> None:
+def test_a_full_disk_behind_stdout_is_a_failure(call: Call) -> None:
     """The answer did not arrive, so the exit code says so."""
     with Path("/dev/full").open("w") as full:
-        done = call("version", environ=environ, stdout=full)
+        done = call("version", stdout=full.fileno())
 
     first, fix = done.stderr.splitlines()
     assert (done.returncode, first) == (3, "Error: The answer could not be written to stdout: No space left on device.")

@@ -61,7 +61,9 @@ def answer(screen: Screen, question: str, text: str) -> None:
     screen.type(f"{text}{ENTER}")
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize(
+    "columns", [60, pytest.param(80, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.long)]
+)
 def test_an_agent_is_registered_inside_hermes_setup(
     environ: dict[str, str], canon: CanonSandbox, columns: int, tmp_path: Path
 ) -> None:
