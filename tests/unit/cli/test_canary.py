@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pytest
 
 from canon_ops.cli.command import OperatorCommand
 from canon_ops.cli.tree import Entry, leaves
+from canon_ops.files.history import History
 from tests.support.canon_files import DEV_BINDING, profile_entry
 from tests.support.canon_homes import User
 from tests.support.keyring_backend import keyring_variables
@@ -31,9 +32,13 @@ SECRETS = {
     for place in (
         "process-canon", "process-borgee", "process-other", "bootstrap", "env-canon", "env-first", "env-borgee",
         "env-other", "env-work", "config-key", "config-token", "config-extra", "config-borgee", "config-model",
-        "config-deep", "agents-ops", "agents-old", "agents-foreign", "pending-token", "keyring", "offered", "stdin",
+        "config-deep", "history-env", "history-config", "answers",
+        "agents-ops", "agents-old", "agents-foreign", "pending-token", "keyring", "offered", "stdin",
     )
 }  # fmt: skip
+
+# What a log may quote and a command can know: the keys of the files as they are.
+KNOWN_TO_FILES = [SECRETS[place] for place in ("env-canon", "env-other", "config-key", "config-deep", "agents-ops")]
 
 CONFIG = f"""\
 # kept by hand
@@ -75,6 +80,10 @@ CALLS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("config", "get"): (("platforms",), ("platforms.canon.token",), ("model",), ("mcp_servers",), ("nothing.there",)),
     ("config", "set"): (("platforms.canon.enabled", "false", "--diff"), ("platforms.canon.token", "x")),
     ("config", "add"): (("plugins.enabled", "canon-hermes", "--diff"), ("platforms.canon", "x")),
+    ("config", "diff"): ((), ("{change}",)),
+    ("config", "heal"): ((), ("--yes", "--diff")),
+    ("config", "recommend"): (("canon", "--dry-run", "--diff"), ("canon", "--yes", "--diff")),
+    ("config", "unset"): (("platforms.canon.token", "--diff"), ("mcp_servers", "--dry-run", "--diff")),
     ("creds", "move"): (
         ("--to", "keyring", "--canon-profile", "ops", "--diff"),
         ("--to", "file", "--canon-profile", "ring"),
@@ -97,6 +106,7 @@ CALLS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
         ("BORGEE_API_KEY", "--from-env", "GITHUB_TOKEN", "--diff"),
     ),
     ("env", "unset"): (("CANON_API_KEY", "--diff"), ("OPENAI_API_KEY", "--dry-run", "--diff")),
+    ("history", "show"): (("{change}",), ("nothing",)),
     ("install",): (("--skip-package", "--dry-run", "--diff"),),
     ("profile", "bind"): (("ops", "--yes", "--diff"), ("ops", "--dry-run", "--diff"), ("old",)),
     ("profile", "export"): (
@@ -115,17 +125,26 @@ CALLS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("setup", "canon"): (
         ("--use-profile", "ring"),
         ("--api-key-stdin", "--environment", "canon-dev-v1", *AWAY),
+        ("--answers", "answers.toml", *AWAY),
     ),
+    ("undo",): ((), ("--dry-run", "--diff"), ("{change}", "--diff")),
 }
 FORMS = (("--json",), ("--plain", "--verbose"), ("terminal",))
 SHORT, SLOW = (("--json",),), frozenset({"doctor", "host"})  # what they say is data; they start the host each time
-STORES = (".env", "config.yaml", "agents.json", "pending-registrations.json", "offered.json", "out.json")
+STORES = (
+    ".env", "config.yaml", "agents.json", "pending-registrations.json", "offered.json", "out.json", "answers.toml",
+    "gateway.log",
+)  # fmt: skip
 
 
 @pytest.fixture
 def world(home: Path, tmp_path: Path, program: Runner, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user whose every store holds a secret of its own, in the folder where commands run."""
     user, ring = User(home), {"service": "canon-ops", "account": "ring"}
+    user.write_env(f"OLDER_API_KEY={SECRETS['history-env']}\nTZ=UTC")
+    user.write_config(f"# first\nmodel: {{api_key: {SECRETS['history-config']}}}   # beside\n")
+    for words in (("env", "unset", "OLDER_API_KEY"), ("config", "snapshot"), ("config", "unset", "model")):
+        assert program(*words).code == 0
     user.write_env(ENV)
     user.write_env(f"CANON_API_KEY={SECRETS['env-work']}\n", profile="work")
     user.write_config(CONFIG)
@@ -146,13 +165,19 @@ def world(home: Path, tmp_path: Path, program: Runner, monkeypatch: pytest.Monke
     }
     (home / ".canon" / "pending-registrations.json").write_text(json.dumps({"new": pending}))
     (home / ".canon" / "pending-registrations.json").chmod(0o600)
+    assert program("config", "set", "platforms.canon.extra.turn_verbosity", "auto").code == 0  # one that can be undone
     entries = tmp_path / "entries.json"
     entries.write_text(json.dumps({"canon-ops/ring": SECRETS["keyring"]}))
     folder = tmp_path / "work"
     folder.mkdir()
     offered = {"ops": profile_entry(apiKey=SECRETS["offered"]), "more": profile_entry(apiKey=SECRETS["offered"])}
     (folder / "offered.json").write_text(json.dumps(offered))
-    (folder / "offered.json").chmod(0o600)
+    (folder / "answers.toml").write_text(f'way = "key"\napi_key = "{SECRETS["answers"]}"\n')
+    (home / ".hermes" / "logs").mkdir()
+    lines = [f"2026-01-02 03:04:05,678 INFO gateway: sent {secret} away\n" for secret in KNOWN_TO_FILES]
+    (home / ".hermes" / "logs" / "gateway.log").write_text("".join(lines))
+    for file in (folder / "offered.json", folder / "answers.toml", home / ".hermes" / "logs" / "gateway.log"):
+        file.chmod(0o600)
     for name, value in keyring_variables(entries).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("CANON_AGENTS_JSON_BOOTSTRAP", json.dumps({"cloud": profile_entry(apiKey=SECRETS["bootstrap"])}))
@@ -170,7 +195,7 @@ def test_no_command_shows_a_secret(
     """Not on stdout, stderr or in a log, in any form, failing or working; nor in a file that had none before."""
     caplog.set_level(logging.DEBUG)
 
-    for call in CALLS.get(words) or (usual_call(words),):
+    for call in expanded(CALLS.get(words) or (usual_call(words),), world / ".hermes"):
         for form in SHORT if words[0] in SLOW else FORMS:
             is_terminal = form == ("terminal",)
             options = () if is_terminal else form
@@ -197,7 +222,14 @@ def test_a_traceback_shows_none_either(program: Runner, world: Path, monkeypatch
 
     for form in ("--json", "--plain"):
         ran = program("creds", "list", form, "--verbose")
-        met_by_nobody = {"keyring", "offered", "stdin"}  # this command has not asked for them
+        met_by_nobody = {
+            "keyring",
+            "offered",
+            "stdin",
+            "answers",
+            "history-env",
+            "history-config",
+        }  # this command has not asked for them
 
         assert ran.code == 3
         assert set(shown(ran.out + ran.err)) == met_by_nobody
@@ -229,6 +261,14 @@ def test_no_option_and_no_argument_takes_a_key() -> None:
 def usual_call(words: tuple[str, ...]) -> tuple[str, ...]:
     """A call with everything that is required, from the names of the parameters."""
     return tuple(word for param in command_of(dict(leaves())[words]).params if param.required for word in _words(param))
+
+
+def expanded(calls: Sequence[tuple[str, ...]], home: Path) -> Iterator[tuple[str, ...]]:
+    """The calls, those about one change once for each change in the history."""
+    changes = [record.id for record in History(home).records()]
+    for call in calls:
+        for change in changes if "{change}" in call else [""]:
+            yield tuple(word.replace("{change}", change) for word in call)
 
 
 def command_of(entry: Entry) -> OperatorCommand:
