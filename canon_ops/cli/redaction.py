@@ -17,7 +17,7 @@ _TELLING_NAME = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?
 # A web key is public by design and shown in endpoint snapshots; a reference says where a key is, not what it is.
 _PUBLIC_NAME = re.compile(r"FIREBASE_?API_?KEY$|_REF$")
 _ASSIGNMENT = re.compile(
-    r"""(?P<before>\s*(?:-\s+|export\s+)?["']?(?P<name>\w+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
+    r"""(?P<before>\s*(?:\#+\s*)?(?:-\s+|export\s+)?["']?(?P<name>\w+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
     re.DOTALL,
 )
 _KEY_SHAPE = re.compile(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
@@ -60,8 +60,9 @@ class Redactor:
 
     def add(self, value: str) -> None:
         """Hide ``value`` from now on, unless it is too short to tell from an ordinary word."""
-        if len(value) >= _SHORTEST and not value.startswith(("agk_live_sandbox_", "bgr_live_sandbox_")):
-            self._values.add(value)
+        for part in {value, *(line.strip() for line in value.splitlines())}:  # a diff shows a long text line by line
+            if len(part) >= _SHORTEST and not part.startswith(("agk_live_sandbox_", "bgr_live_sandbox_")):
+                self._values.add(part)
 
     def learn_tree(self, path: Sequence[str | int], value: object) -> None:
         """Take what a configuration tree holds below telling keys; ``path`` leads to ``value``."""

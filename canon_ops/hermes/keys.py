@@ -23,6 +23,7 @@ __all__ = [
     "KnownKey",
     "dropped",
     "find_key",
+    "is_public_name",
     "is_secret_name",
     "near_key",
 ]
@@ -87,6 +88,11 @@ def is_secret_name(variable: str) -> bool:
     """Whether the value of an environment variable is secret: the table says so, or its name does."""
     known = find_key(variable, KeyFile.DOTENV)
     return known.secret if known else variable not in _PUBLIC and bool(_TELLING.search(variable.upper()))
+
+
+def is_public_name(variable: str) -> bool:
+    """Whether the value of a variable may stand in a list or a diff: of names that we know only."""
+    return find_key(variable, KeyFile.DOTENV) is not None and not is_secret_name(variable)
 
 
 def dropped(path: Sequence[str | int]) -> Dropped | None:

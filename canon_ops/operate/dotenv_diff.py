@@ -13,15 +13,24 @@ from difflib import SequenceMatcher
 
 from canon_ops.files.dotenv_editor import comment_beside
 from canon_ops.files.transaction import FileChange
+from canon_ops.hermes.keys import is_public_name
 from canon_ops.settings.dotenv import decode_dotenv, read_lines
 from canon_ops.settings.secret import redact
 
-__all__ = ["dotenv_diff"]
+__all__ = ["change_diff", "dotenv_diff"]
 
 _HIDDEN = "…"
 # What stands before the = of an assignment as people write them; a piece of a key that lost its quotes looks otherwise.
 _ORDINARY = re.compile(r"\s*(?:export\s+)?[A-Z_][A-Z0-9_]*\s*")
 IsShown = Callable[[str], bool]
+
+
+def change_diff(change: FileChange, mask: Callable[[str], str] | None) -> str:
+    """The difference in any file: ``.env`` in this form, every other one with its lines masked, three around a change.
+
+    Only a parser knows what a line of ``.env`` is: a key may stand in a comment, or go over several lines.
+    """
+    return dotenv_diff(change, is_public_name) if change.path.name == ".env" else change.diff(mask=mask)
 
 
 def dotenv_diff(change: FileChange, is_shown: IsShown) -> str:

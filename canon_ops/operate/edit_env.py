@@ -19,11 +19,10 @@ from canon_ops.files.dotenv_readers import Reader
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.keys import DENIED_VARIABLES, KeyFile, find_key, is_secret_name
+from canon_ops.hermes.keys import DENIED_VARIABLES, KeyFile, find_key, is_public_name, is_secret_name
 from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.dotenv_diff import dotenv_diff
 from canon_ops.operate.edit_config import refuse_managed
-from canon_ops.operate.read_env import is_listed_openly
 from canon_ops.operate.writing import Writing, Written
 
 __all__ = [
@@ -134,7 +133,7 @@ def fix_env(writing: Writing) -> EnvFixed:
         found, left = lint_dotenv(document.data, file=file), lint_dotenv(after.data, file=file)
         return after
 
-    written = _write(writing, fixed, is_listed_openly)
+    written = _write(writing, fixed, is_public_name)
     remaining = {(problem.code, problem.name) for problem in left}
     gone = tuple(problem for problem in found if problem.automatic and (problem.code, problem.name) not in remaining)
     return EnvFixed(gone, left, written)
@@ -150,7 +149,7 @@ def _edited(writing: Writing, name: str, edit: Callable[[DotenvDocument], Dotenv
         before, after = document, edit(document)
         return after
 
-    written = _write(writing, once, lambda each: is_listed_openly(each) or (each == name and not is_secret_name(each)))
+    written = _write(writing, once, lambda each: is_public_name(each) or (each == name and not is_secret_name(each)))
     duplicates = tuple(entry.line for entry in after.entries if entry.name == name and entry.overridden_by is not None)
     return EnvEdited(name, before.get(name), after.get(name), duplicates, written)
 

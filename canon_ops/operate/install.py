@@ -23,6 +23,7 @@ from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, discover_plugins, installed_distributions, try_imports
 from canon_ops.hermes.surroundings import surroundings_from_disk
+from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import refuse_managed, sparing_comments
 from canon_ops.operate.heal_config import keep_comments
 from canon_ops.operate.install_plan import (
@@ -133,7 +134,7 @@ def install(
         prompts.note(sentence)
     if show_diff:
         for change in plan.changes:
-            prompts.note(change.diff(mask=mask))
+            prompts.note(change_diff(change, mask))
     if dry_run:
         return InstallOutcome(plan, True, None, (), ())
     return carry_out(plan, environ, prompts)

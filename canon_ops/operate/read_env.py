@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, find_key, is_secret_name
+from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, find_key
 from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.list_credentials import Place
 from canon_ops.settings.dotenv import lay_over
 
-__all__ = ["Variable", "find_variable", "is_listed_openly", "list_variables"]
+__all__ = ["Variable", "find_variable", "list_variables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,6 @@ class Variable:
     place: Place
     hides: tuple[Place, ...]
     help: str
-
-
-def is_listed_openly(name: str) -> bool:
-    """Whether a listing shows the value: only of names that we know, for any other may hold a secret."""
-    return find_key(name, KeyFile.DOTENV) is not None and not is_secret_name(name)
 
 
 def list_variables(home: HermesHome, environ: Mapping[str, str], *, unset: bool = False) -> tuple[Variable, ...]:

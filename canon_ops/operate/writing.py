@@ -13,6 +13,7 @@ from canon_ops.files.history import Retention
 from canon_ops.files.transaction import FileChange, Transaction, edit_files
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk
+from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import expect_unchanged, sparing_comments
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.settings.profiles import AgentsFile
@@ -75,7 +76,7 @@ class Writing:
 
     def written(self, changes: Sequence[FileChange], history_id: str | None) -> Written:
         """The report of some changes."""
-        diff = "".join(change.diff(mask=self.mask) for change in changes)
+        diff = "".join(change_diff(change, self.mask) for change in changes)
         return Written(tuple(change.path for change in changes), diff, history_id)
 
     def expect(self, transaction: Transaction, *changing: Path) -> None:

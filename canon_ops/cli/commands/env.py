@@ -19,12 +19,12 @@ from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import ExitCode, RefusedError, UsageError
 from canon_ops.files.dotenv_lint import EnvProblem
 from canon_ops.files.dotenv_readers import Reader
-from canon_ops.hermes.keys import KeyFile, is_secret_name, near_key
+from canon_ops.hermes.keys import KeyFile, is_public_name, is_secret_name, near_key
 from canon_ops.operate.edit_env import EnvEdited, EnvFixed, fix_env, lint_env, set_variable, unset_variable
 from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.list_credentials import Place
 from canon_ops.operate.prompts import Question
-from canon_ops.operate.read_env import Variable, find_variable, is_listed_openly, list_variables
+from canon_ops.operate.read_env import Variable, find_variable, list_variables
 from canon_ops.operate.writing import Written
 from canon_ops.settings.secret import Secret
 
@@ -132,7 +132,7 @@ def list_command(context: Context, everything: bool) -> Result:
     rows = [
         (
             each.name,
-            each.value if is_listed_openly(each.name) else masked_value(context, each.value),
+            each.value if is_public_name(each.name) else masked_value(context, each.value),
             place_words(each.place),
             ", ".join(place_words(place) for place in each.hides),
         )
@@ -359,5 +359,5 @@ def _notice(context: Context, written: Written, write: WriteOptions) -> str | No
 
 
 def _reported(each: Variable) -> VariableReport:
-    masked = not is_listed_openly(each.name)
+    masked = not is_public_name(each.name)
     return VariableReport(each.name, None if masked else each.value, masked, each.platform, each.place, each.hides)

@@ -15,6 +15,7 @@ from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.files.history import NoSuchEntry
 from canon_ops.operate.changes import Change, changes_of, find_change, list_changes, undo_change
+from canon_ops.operate.dotenv_diff import change_diff
 
 __all__ = ["list_command", "show_command", "undo_command"]
 
@@ -98,7 +99,7 @@ def show_command(context: Context, id: str) -> Result:
     for file in texts:
         for text in (file.before, file.after):
             learn_text(context.redact, file.path, text or b"")
-    files = tuple(ChangedFile(file.path, file.diff(mask=context.redact.line)) for file in texts)
+    files = tuple(ChangedFile(file.path, change_diff(file, context.redact.line)) for file in texts)
     diffs = [Diff(file.diff) for file in files if file.diff]
     return Result(ChangeReport(change, files), (Fields(pairs), *diffs))
 

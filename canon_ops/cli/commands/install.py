@@ -17,6 +17,7 @@ from canon_ops.errors import UsageError
 from canon_ops.files.transaction import FileChange
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
+from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.install import InstallOptions, InstallOutcome, install
 from canon_ops.operate.install_plan import DENIED, FOREIGN, InstallPlan
 from canon_ops.operate.package.plan import PackagePlan
@@ -152,7 +153,7 @@ def host_used(plan: InstallPlan) -> HostUsed:
 def files_written(context: Context, changes: Sequence[FileChange]) -> tuple[FileWritten, ...]:
     """Changed files as the documents show them, secrets masked."""
     mask = context.redact.line
-    return tuple(FileWritten(change.path, change.before is None, change.diff(mask=mask)) for change in changes)
+    return tuple(FileWritten(change.path, change.before is None, change_diff(change, mask)) for change in changes)
 
 
 def platform_of(context: Context, told: Sequence[str]) -> PlatformNames:
@@ -272,7 +273,7 @@ def _view(context: Context, outcome: InstallOutcome, setup: SetupResult | None, 
         view.append(Line(done, Mark.OK))
     view += [Line(sentence, Mark.OK) for sentence in outcome.verified]
     if write.diff:
-        view += [Diff(change.diff(mask=context.redact.line)) for change in outcome.plan.changes]
+        view += [Diff(change_diff(change, context.redact.line)) for change in outcome.plan.changes]
     if setup is not None:
         return view + view_of(context, setup, write)
     return view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]

@@ -12,6 +12,7 @@ from canon_ops.cli.commands.install import FileWritten, PackageVersion, files_wr
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
+from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.rollback import RollbackOptions, RollbackOutcome, rollback
 
 __all__ = ["RollbackReport", "command"]
@@ -86,5 +87,5 @@ def _view(context: Context, outcome: RollbackOutcome, write: WriteOptions) -> li
     if plan.leaves:
         view.append(Line(f"Out of the host: {', '.join(plan.leaves)}."))
     if write.diff:
-        view += [Diff(change.diff(mask=context.redact.line)) for change in plan.changes]
+        view += [Diff(change_diff(change, context.redact.line)) for change in plan.changes]
     return view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]

@@ -12,6 +12,7 @@ from canon_ops.cli.commands.install import PLATFORM_NAMES, FileWritten, files_wr
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
+from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.uninstall import UninstallOptions, UninstallOutcome, uninstall
 
 __all__ = ["UninstallReport", "command"]
@@ -120,5 +121,5 @@ def _view(context: Context, outcome: UninstallOutcome, write: WriteOptions) -> l
         view.append(Line(f"{plan.keeps_package}.", Mark.INFO))
     view += [Line(sentence, Mark.WARNING) for sentence in outcome.left_behind]
     if write.diff:
-        view += [Diff(change.diff(mask=context.redact.line)) for change in plan.files]
+        view += [Diff(change_diff(change, context.redact.line)) for change in plan.files]
     return view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]

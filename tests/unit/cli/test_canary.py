@@ -31,8 +31,9 @@ SECRETS = {
     place: f"canary-{place}-0123456789"
     for place in (
         "process-canon", "process-borgee", "process-other", "bootstrap", "env-canon", "env-first", "env-borgee",
-        "env-other", "env-work", "config-key", "config-token", "config-extra", "config-borgee", "config-model",
-        "config-deep", "history-env", "history-config", "answers",
+        "env-other", "env-comment", "env-lines",
+        "env-work", "config-key", "config-token", "config-extra", "config-borgee", "config-model",
+        "config-deep", "config-comment", "config-lines", "history-env", "history-config", "answers",
         "agents-ops", "agents-old", "agents-foreign", "pending-token", "keyring", "offered", "stdin",
     )
 }  # fmt: skip
@@ -44,6 +45,10 @@ CONFIG = f"""\
 # kept by hand
 model:
   default: m
+  # api_key: {SECRETS["config-comment"]}
+  private_token: |
+    first line
+    {SECRETS["config-lines"]}
   api_key: {SECRETS["config-model"]}
 plugins:
   enabled: [borgee]
@@ -63,7 +68,11 @@ CANON_API_KEY={SECRETS["env-first"]}
 export OPENAI_API_KEY='{SECRETS["env-other"]}'
 CANON_API_KEY="{SECRETS["env-canon"]}"
 CANON_ENVIRONMENT_ID=canon-dev-v1
+# CANON_AGENT=ops, OLD_TOKEN={SECRETS["env-comment"]}
 BORGEE_API_KEY={SECRETS["env-borgee"]}
+MY_CERTIFICATE="-----BEGIN
+{SECRETS["env-lines"]}
+-----END"
 """
 
 # What a required argument gets by its name; anything else gets a word.
@@ -222,17 +231,12 @@ def test_a_traceback_shows_none_either(program: Runner, world: Path, monkeypatch
 
     for form in ("--json", "--plain"):
         ran = program("creds", "list", form, "--verbose")
-        met_by_nobody = {
-            "keyring",
-            "offered",
-            "stdin",
-            "answers",
-            "history-env",
-            "history-config",
-        }  # this command has not asked for them
+        # This command has not asked for some of them; others stand where no name tells that they are secret.
+        not_met = {"keyring", "offered", "stdin", "answers", "history-env", "history-config"}
+        untold = {"env-comment", "env-lines", "config-comment"}
 
         assert ran.code == 3
-        assert set(shown(ran.out + ran.err)) == met_by_nobody
+        assert set(shown(ran.out + ran.err)) == not_met | untold
 
 
 def test_each_secret_is_really_there(world: Path, tmp_path: Path) -> None:
