@@ -81,6 +81,7 @@ function __canon_ops_members
                 'undo' 'Take a change of this tool back: every file gets the bytes from before it.' \
                 'status' 'Show host, platforms, credential and gateway on one screen.' \
                 'inbox' 'Look at Borgee\'s messages on disk, and decide about those that a crash left in doubt.' \
+                'outbox' 'Look at what Canon does not have for certain, and decide about what it refused.' \
                 'doctor' 'Check an installation, and name the command that repairs what is wrong, or repair it.' \
                 'explain' 'Explain a check or an error code: cause, why it matters, and how to repair it by hand.' \
                 'gateway' 'See how the gateway of a Hermes profile stands, and restart it.' \
@@ -152,6 +153,12 @@ function __canon_ops_members
                 'stats' 'Count receipts, and name the sessions that wait for a person.' \
                 'discard' 'Give a quarantined receipt up; its message is never run.' \
                 'requeue' 'Let a quarantined receipt run again, effects included.'
+        case 'outbox'
+            printf '%s\t%s\n' \
+                'list' 'List what Canon does not have for certain, the oldest first.' \
+                'show' 'Show one message: its text, how far it came, and why not further.' \
+                'retry' 'Have the gateway send a message again that it gave up.' \
+                'discard' 'Give a message up; the people in its conversation never get it.'
         case 'gateway'
             printf '%s\t%s\n' \
                 'status' 'Show whether a gateway runs on the Hermes profile, and what it says of its platforms.' \
@@ -1228,6 +1235,78 @@ function __canon_ops_options
                 '--color' 'When to use colour.' \
                 '-h' 'Show this message and exit.' \
                 '--help' 'Show this message and exit.'
+        case 'outbox'
+            printf '%s\t%s\n' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'outbox list'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'outbox show'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'outbox retry'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'outbox discard'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
         case 'doctor'
             printf '%s\t%s\n' \
                 '--only' 'Ask only this check; repeat it, or part names by commas.' \
@@ -1640,9 +1719,9 @@ function __canon_ops_takes
         case '* --file'
             echo 'words gateway agent errors'
         case '* --area'
-            echo 'words host plugin config env platform gateway settings creds registration net fs'
+            echo 'words host plugin config env platform gateway settings creds registration net fs canon'
         case '* --only' '* --skip'
-            echo 'words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex config.comments_lost config.tabs config.documents config.managed config.mode config.owner config.symlink config.duplicate_key config.dropped_key config.text_list config.value config.bare_word config.null_section env.duplicate env.encoding env.readers env.mode env.shadowed settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted creds.agents_file creds.ambiguous creds.keyring creds.copies registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network'
+            echo 'words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex config.comments_lost config.tabs config.documents config.managed config.mode config.owner config.symlink config.duplicate_key config.dropped_key config.text_list config.value config.bare_word config.null_section env.duplicate env.encoding env.readers env.mode env.shadowed settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted creds.agents_file creds.ambiguous creds.keyring creds.copies registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network canon.inbox canon.outbox'
         case '* --severity-min'
             echo 'words info warning error'
         case '* --to'
@@ -1722,6 +1801,12 @@ function __canon_ops_argument
             echo 'any'
         case 'inbox requeue 1'
             echo 'any'
+        case 'outbox show 1'
+            echo 'any'
+        case 'outbox retry 1'
+            echo 'any'
+        case 'outbox discard 1'
+            echo 'any'
         case 'explain 1'
             echo 'any'
         case 'completion show 1'
@@ -1731,9 +1816,9 @@ function __canon_ops_argument
         case 'completion uninstall 1'
             echo 'words bash zsh fish'
         case 'man show *'
-            echo 'words add audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move path preferences profile recommend remove requeue restart rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version'
+            echo 'words add audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile recommend remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

@@ -261,6 +261,23 @@ ROOT = Entry(
             ),
         ),
         Entry(
+            "outbox",
+            "Look at what Canon does not have for certain, and decide about what it refused.",
+            section="Look",
+            children=(
+                Entry("list", "List what Canon does not have for certain, the oldest first.", "outbox:list_command"),
+                Entry(
+                    "show", "Show one message: its text, how far it came, and why not further.", "outbox:show_command"
+                ),
+                Entry("retry", "Have the gateway send a message again that it gave up.", "outbox:retry_command"),
+                Entry(
+                    "discard",
+                    "Give a message up; the people in its conversation never get it.",
+                    "outbox:discard_command",
+                ),
+            ),
+        ),
+        Entry(
             "doctor",
             "Check an installation, and name the command that repairs what is wrong, or repair it.",
             "doctor:command",

@@ -82,6 +82,10 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "man path": ([], 0),
     "man show": (["version"], 0),
     "logs": ([], 3),
+    "outbox discard": (["1"], 1),
+    "outbox list": ([], 0),
+    "outbox retry": (["1"], 1),
+    "outbox show": (["1"], 1),
     "preferences list": ([], 0),
     "preferences set": (["keyring.use", "true"], 0),
     "preferences unset": (["keyring.use"], 0),
@@ -131,6 +135,10 @@ SILENT = {
     "inbox list",  # there is none, which is no failure
     "inbox requeue",
     "inbox show",
+    "outbox discard",
+    "outbox list",  # there is none, which is no failure
+    "outbox retry",
+    "outbox show",
     "profile bind",
     "profile export",
     "profile import",
@@ -244,7 +252,7 @@ def test_a_pipe_gets_records_without_colour(name: str, call: Call) -> None:
     assert "\x1b" not in done.stdout + done.stderr
     assert bool(done.stdout) is (name not in SILENT)
     assert (
-        bool(done.stdout) or bool(done.stderr) or name in ("history list", "inbox list", "profile list")
+        bool(done.stdout) or bool(done.stderr) or name in ("history list", "inbox list", "outbox list", "profile list")
     )  # no record, no failure
 
 

@@ -10,18 +10,33 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.kept import Kept, open_kept
+from canon_hermes_plugin.outbox import operations
+from canon_hermes_plugin.outbox.operations import Book, Operation, Reserved
 from canon_hermes_plugin.state_file import SCHEMA, state_path
+from canon_hermes_plugin.turn.effects import Final
 from canon_ops.durable import Transaction, write_once
 from canon_ops.runtime.clock import Clock, ManualClock
+from canon_ops.wire.ids import ConversationId, TurnId
+from canon_ops.wire.messages import ReplyAuthority
 
-__all__ = ["ANOTHER", "NOW", "OWNER", "Rows", "opened_state"]
+__all__ = ["ANOTHER", "AUTHORITY", "NOW", "OWNER", "Rows", "an_operation", "opened_state"]
 
 OWNER = Owner("canon-prod-v1", "agent-1")
 ANOTHER = Owner("canon-prod-v1", "agent-2")
 NOW = 1_790_000_000_000
 
+AUTHORITY = ReplyAuthority("m1", "t" * 40, "2027-01-01T00:00:00Z")
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def an_operation(text: str = "the answer", turn: str = "t1") -> Operation:
+    """The answer of a turn, fixed and not sent."""
+    final = Final(TurnId(turn), ConversationId("c1"), text, "m1", {"hermes": {"z": 1, "a": [1.5]}}, {}, AUTHORITY)
+    reserved = operations.reserve(Book(), final)
+    assert isinstance(reserved, Reserved)
+    return reserved.operation
 
 
 class Rows:

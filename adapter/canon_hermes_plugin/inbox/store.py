@@ -1,9 +1,9 @@
 """The tables of the inbox, and everything that is asked of them.
 
-Every row belongs to an :class:`~.items.Owner`; only :func:`tally` looks at another owner's. The cursor of the stream is
-moved in the same transaction as the receipt that it covers, and only from where the step before has led: so it never
-passes a message that is not on the disk, not even when a write fails and the next one does not. A settled item keeps
-its id and loses its content: the id is what tells a repeated delivery.
+Every row belongs to an :class:`~.items.Owner`; only what the doctor asks looks at another owner's. The cursor of the
+stream is moved in the same transaction as the receipt that it covers, and only from where the step before has led: so
+it never passes a message that is not on the disk, not even when a write fails and the next one does not. A settled item
+keeps its id and loses its content: the id is what tells a repeated delivery.
 
 Source: decisions X1, X4.
 """
@@ -28,6 +28,7 @@ __all__ = [
     "Tally",
     "absorb",
     "add_gap",
+    "all_gaps",
     "background",
     "begin_cursor",
     "close_turn",
@@ -185,8 +186,9 @@ HAND: Final = f"""UPDATE inbox
 START: Final = f"""UPDATE inbox
     SET state = 'started', session = :session, turn_id = :turn_id, runs = runs + 1, changed_at_ms = :now_ms
     WHERE {OF_OWNER} AND item_id = :item_id AND state <> 'settled'"""
-# A run without a trace did not count.
-GIVE_BACK: Final = f"""UPDATE inbox SET state = 'handed', runs = max(0, runs - 1), changed_at_ms = :now_ms
+# A run without a trace did not count; one that died before it still does.
+GIVE_BACK: Final = f"""UPDATE inbox
+    SET state = iif(runs > 1, 'started', 'handed'), runs = max(0, runs - 1), changed_at_ms = :now_ms
     WHERE {OF_OWNER} AND item_id = :item_id AND state = 'started'"""
 SETTLE: Final = f"""UPDATE inbox
     SET state = 'settled', settlement = :settlement, payload = '', background = '[]', changed_at_ms = :now_ms
@@ -216,6 +218,7 @@ MOVE_CURSOR: Final = f"{SET_CURSOR} AND event_id IS :after"
 ADD_GAP: Final = """INSERT INTO gaps (environment_id, agent_id, kind, from_event, to_event, at_ms, told)
     VALUES (:environment_id, :agent_id, :kind, :from_event, :to_event, :now_ms, :told)"""
 GAPS: Final = f"SELECT * FROM gaps WHERE {OF_OWNER} ORDER BY number"
+ALL_GAPS: Final = "SELECT * FROM gaps ORDER BY number"
 NEWEST_GAP: Final = f"SELECT * FROM gaps WHERE {OF_OWNER} ORDER BY number DESC LIMIT 1"
 # A stream without events that is opened again and again has one gap, which grows.
 STRETCH_GAP: Final = "UPDATE gaps SET kind = :kind, at_ms = :now_ms WHERE number = :number"
@@ -392,17 +395,12 @@ def add_gap(
 
 def gaps(snapshot: Snapshot, owner: Owner) -> list[Gap]:
     """Every stretch that was missed, oldest first."""
-    return [
-        Gap(
-            row["number"],
-            GapKind(row["kind"]),
-            row["from_event"],
-            row["to_event"],
-            row["at_ms"],
-            bool(row["told"]),
-        )
-        for row in snapshot.all(GAPS, _of(owner))
-    ]
+    return [_gap(row) for row in snapshot.all(GAPS, _of(owner))]
+
+
+def all_gaps(snapshot: Snapshot) -> list[Gap]:
+    """The same for every owner."""
+    return [_gap(row) for row in snapshot.all(ALL_GAPS)]
 
 
 def tell_gap(transaction: Transaction, owner: Owner, number: int) -> bool:
@@ -478,6 +476,10 @@ def _item(row: Row) -> Item:
         row["turn_id"],
         row["runs"],
     )
+
+
+def _gap(row: Row) -> Gap:
+    return Gap(row["number"], GapKind(row["kind"]), row["from_event"], row["to_event"], row["at_ms"], bool(row["told"]))
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from canon_ops.cli.checks import CHECKS
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.doctor_report import (
@@ -136,7 +137,7 @@ def command(
     """
     if not fix and (write.dry_run or write.if_unchanged):
         raise UsageError("--dry-run and --if-unchanged belong to --fix.", fix="canon-ops doctor --fix --dry-run")
-    checks = select(only, skip, area)
+    checks = select(only, skip, area, checks=CHECKS)
     if list_only:
         return Result(check_list(checks), listing(checks))
     call = _Call(checks, bool(only or area), severity_min, strict, offline, fix, python, timeout_s, write)

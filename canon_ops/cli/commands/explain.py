@@ -8,11 +8,11 @@ from typing import Literal
 
 import click
 
+from canon_ops.cli.checks import CHECKS
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Line, Raw, Result
 from canon_ops.doctor.check import Check
-from canon_ops.doctor.registry import CHECKS
 from canon_ops.errors import NotFoundError
 
 __all__ = ["Explained", "command"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from canon_ops.cli.checks import CHECKS
 from canon_ops.cli.manual.row import Row
-from canon_ops.doctor.registry import CHECKS
 from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KnownKey
 from canon_ops.operate.preferences import PREFERENCES
 

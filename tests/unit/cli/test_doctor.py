@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.cli.checks import CHECKS
 from canon_ops.cli.doctor_report import view_of
 from canon_ops.cli.output import Block
 from canon_ops.cli.plain import render as render_plain
 from canon_ops.cli.terminal import Canvas, render
 from canon_ops.doctor.check import Check, Finding, Fix, Status
-from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.hermes.homes import resolve_home
 from tests.unit.cli.conftest import Runner

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.cli.checks import CHECKS
 from canon_ops.cli.error_catalogue import EXIT_MEANINGS, error_classes, first_paragraph
-from canon_ops.doctor.registry import CHECKS
 from tests.unit.cli.conftest import Runner
 
 KEY = "agk_live_0123456789abcdef"

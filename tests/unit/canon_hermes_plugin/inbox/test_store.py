@@ -86,6 +86,17 @@ def test_a_run_begins_is_given_back_and_begins_again(rows: Rows) -> None:
     assert (again.state, again.turn_id, again.runs) == (State.STARTED, "t2", 1)
 
 
+def test_a_run_that_died_is_not_forgotten_by_one_without_a_trace(rows: Rows) -> None:
+    """X3: given back after a restart, the item still counts as started: its next run is marked."""
+    recorded(rows)
+    started(rows)  # and the gateway dies
+    started(rows)
+    rows(store.give_back, OWNER, "m1", now_ms=NOW)
+
+    (item,) = rows(store.unsettled, OWNER)
+    assert (item.state, item.runs) == (State.STARTED, 1)
+
+
 def test_a_hand_over_that_is_noted_late_takes_nothing_back(rows: Rows) -> None:
     """The run may begin before the hand-over is written down: it stays started, and keeps its background."""
     recorded(rows)

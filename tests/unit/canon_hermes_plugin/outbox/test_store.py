@@ -5,27 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canon_hermes_plugin.outbox import operations, store
+from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.codec import decode, encode
-from canon_hermes_plugin.outbox.operations import Book, Operation, Reserved
+from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import State
-from canon_hermes_plugin.turn.effects import Final
-from canon_ops.wire.ids import ConversationId, TurnId
 from canon_ops.wire.messages import ReplyAuthority
 from canon_ops.wire.requests import SendMessage, encode_body
-from tests.support.canon_state import ANOTHER, NOW, OWNER, Rows
-
-AUTHORITY = ReplyAuthority("m1", "t" * 40, "2027-01-01T00:00:00Z")
-
-
-def an_operation(text: str = "the answer", turn: str = "t1") -> Operation:
-    final = Final(TurnId(turn), ConversationId("c1"), text, "m1", {"hermes": {"z": 1, "a": [1.5]}}, {}, AUTHORITY)
-    reserved = operations.reserve(Book(), final)
-    assert isinstance(reserved, Reserved)
-    return reserved.operation
+from tests.support.canon_state import ANOTHER, AUTHORITY, NOW, OWNER, Rows, an_operation
 
 
 def kept(rows: Rows, operation: Operation) -> None:
@@ -40,6 +29,7 @@ JSON = st.recursive(
 LONE = st.sampled_from(["\ud83d", "a\udc00b", "\U0001f642"])
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine
 @given(
     text=st.text() | LONE,
     metadata=st.dictionaries(st.text(), JSON, max_size=4),

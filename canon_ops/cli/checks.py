@@ -1,0 +1,16 @@
+"""The doctor's checks as the command line has them: its own, and those that the platforms bring.
+
+A platform's files are known to the platform; the room of the doctor stands below it and knows none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from canon_hermes_plugin import doctor_checks as canon
+from canon_ops.doctor.check import Check
+from canon_ops.doctor.registry import CHECKS as COMMON
+
+__all__ = ["CHECKS"]
+
+CHECKS: Final[tuple[Check, ...]] = (*COMMON, *canon.CHECKS)
