@@ -91,6 +91,9 @@ crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files a
 test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation, switched off, stopped
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_gateway.py $(TEST_ARGS)
 
+crash-canon: $(STAMP)  ## kill a real gateway two hundred times while people talk to it, ten times with the host's guard on
+	$(BIN)/python -m pytest tests/acceptance/test_gateway_crash.py tests/acceptance/test_gateway_recovery.py $(TEST_ARGS)
+
 crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
 

@@ -173,6 +173,9 @@ class _Port:
     def session_of(self, request: Request) -> str:
         return _session_key(self._adapter, self._host, self._source(request))
 
+    def holds(self, message_id: str) -> bool:
+        return self._queue.holds(message_id)
+
     def is_gate_open(self) -> bool:
         runner = getattr(self._adapter, "gateway_runner", None)
         return not getattr(runner, "_startup_restore_in_progress", False)

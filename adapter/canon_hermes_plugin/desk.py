@@ -126,16 +126,16 @@ class TurnDesk:
         if mark is not None and in_own_task(mark):
             self._take(registry.cross(self._turns, TurnId(mark.turn_id), now_ms=self._clock.now_ms()))
 
-    async def complete(self, session_key: str, outcome: str) -> None:
+    async def complete(self, session_key: str, outcome: str, *, put_off: bool = False) -> None:
         """The run ended; returns once Canon has the answer, or cannot take it now, or there is none."""
-        turn = self._running(session_key)
+        turn = self.running(session_key)
         if turn is None:
             return
         answered = self._answer_of(turn.id)
-        self.apply(turn.id, Ended(Outcome(outcome)))
+        self.apply(turn.id, Ended(Outcome(outcome), put_off=put_off))
         await answered
 
-    def _running(self, session_key: str) -> Turn | None:
+    def running(self, session_key: str) -> Turn | None:
         """The turn in which the run of this task, or of this session, is now."""
         mark = current_mark()
         if mark is not None and mark.session_key == session_key:

@@ -39,6 +39,10 @@ class HostQueue:
         waiting = (session_key in self._slots) + (session_key in self._bursts)
         return waiting + len(self._behind.get(session_key, ()))
 
+    def holds(self, message_id: str) -> bool:
+        """Whether an event of this message waits."""
+        return any(self._message_id_of(event) == message_id for event, _ in self._waiting())
+
     def handed(self, message_id: str | None, text: str) -> None:
         """Remember what a message said when the host got it."""
         if message_id is None:

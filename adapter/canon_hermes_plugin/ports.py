@@ -113,6 +113,10 @@ class HostPort(Protocol):
         """The session in which the host will run, or runs, a message."""
         ...
 
+    def holds(self, message_id: str) -> bool:
+        """Whether the host has a message waiting."""
+        ...
+
     def is_gate_open(self) -> bool:
         """Whether messages begin at once; while the host starts it only queues them, and resumes what died."""
         ...

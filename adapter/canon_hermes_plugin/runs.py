@@ -33,6 +33,7 @@ class Runs:
         self._kept = kept
         self._inflow = inflow
         self._is_stopping = False
+        self._put_off: dict[str | None, str] = {}  # message -> its turn, which has not really begun
 
     def stop(self) -> None:
         """The adapter disconnects: what ends from now on was not finished."""
@@ -50,6 +51,8 @@ class Runs:
         adopted = await self._adopted(session_key) if is_resumed else None
         if adopted is not None:
             arrival = Arrival.of(adopted)
+        put_off = self._put_off.pop(arrival.message_id, None)
+        arrival = replace(arrival, turn_id=arrival.turn_id or put_off)
         arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
         await self._kept.inbox.started(
             arrival.item_id,
@@ -61,8 +64,13 @@ class Runs:
         return adopted
 
     async def complete(self, session_key: str, outcome: str) -> None:
-        """The run has ended."""
-        await self._desk.complete(session_key, outcome)
+        """The run has ended, or the host has put its message back into the queue, which looks the same."""
+        turn = self._desk.running(session_key)
+        message_id = turn.opening.source_message_id if turn is not None else None
+        put_off = message_id is not None and self._port.holds(message_id)
+        if put_off and turn is not None:
+            self._put_off[message_id] = str(turn.id)
+        await self._desk.complete(session_key, outcome, put_off=put_off)
         if self._port.is_gate_open() and not self._ends() and not self._port.queue_depth(session_key):
             self._kept.inbox.absorb(session_key)
 

@@ -28,7 +28,7 @@ from canon_hermes_plugin.turn.events import Outcome
 
 __all__ = ["RUNS", "Item", "Owner", "Settlement", "State", "after_run"]
 
-RUNS: Final = 5  # ours: a message at which the gateway dies each time must not take it down for ever
+RUNS: Final = 10  # ours: a message at which the gateway dies each time must not take it down for ever
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,10 +197,12 @@ class Ended:
 
     Attributes:
         handed_over: a follow-up continues in the same run, so the conversation's next state is the successor's.
+        put_off: the host did not run the message but put it back into its queue: the turn begins again.
     """
 
     outcome: Outcome
     handed_over: bool = False
+    put_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

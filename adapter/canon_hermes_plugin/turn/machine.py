@@ -348,6 +348,9 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     told: tuple[Effect, ...] = ()
     if event.handed_over:
         turn, told = _publish(turn, _closing_state(outcome))  # now, before the successor says that it thinks
+    if event.put_off and not (turn.ran or turn.candidate or turn.silenced):
+        closed = replace(turn, phase=Phase.CLOSED, preview=previews.drop(turn.preview))
+        return Step(closed, (TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE),))
     if outcome is Outcome.SUCCESS or turn.silenced:
         step = _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
     else:

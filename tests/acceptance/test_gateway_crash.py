@@ -1,0 +1,54 @@
+"""SIGKILLs of a real gateway during conversations: nothing is lost, nothing is answered twice without a mark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.crash_canon import Outcome, crash, schedule
+
+pytestmark = [pytest.mark.host]
+
+
+def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str) -> None:
+    """The promises of the product, after the numbers."""
+    with capsys.disabled():
+        numbers = {
+            "lost": len(outcome.lost),
+            "answered twice": outcome.repeated,
+            "repeated unmarked": len(outcome.unmarked),
+            "marked": outcome.marked,
+            "salvaged": len(outcome.salvaged),
+            "unsettled": len(outcome.left),
+        }
+        kills = f"{sum(outcome.phases.values())} kills {dict(outcome.phases)}"
+        found = ", ".join(f"{count} {what}" for what, count in numbers.items())
+        print(f"\n  {label}: {kills}, {len(outcome.wanted)} messages: {found}", end="")  # noqa: T201
+    assert outcome.lost == []
+    assert outcome.unmarked == []
+    assert outcome.salvaged == []
+    assert outcome.breaches == []
+    assert outcome.left == []
+    assert outcome.wanted
+
+
+@pytest.mark.timeout(400)
+def test_ten_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """T1: at work, idle and while it starts; the slice of `make crash-canon` that every run has."""
+    check(crash(tmp_path, schedule(1, 10), seed=1), capsys, "seed 1")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_two_hundred_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    """T1: ten schedules of twenty kills."""
+    check(crash(tmp_path, schedule(seed, 20), seed=seed), capsys, f"seed {seed}")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+def test_ten_kills_with_the_hosts_guard_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """X3: with the guard on, the host resumes nothing after three kills in a minute; then we hand over ourselves."""
+    check(crash(tmp_path, schedule(7, 10), seed=7, guard=True), capsys, "with the guard")

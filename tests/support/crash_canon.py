@@ -1,0 +1,226 @@
+"""Kill a real gateway again and again while people talk to it, and count what became of every message.
+
+A *schedule* is a seeded list of kills: how long the gateway lives after it was started, or after it was ready.
+Meanwhile people in several conversations say one thing after the other, each with the answer that it must get; they
+know nothing of the kills. When the last kill is done the gateway lives, and everything that was said must be answered.
+
+What is allowed: a second answer, when it carries the mark. What is not: a message without an answer, a second answer
+without the mark, a message of the server's own making (a dead turn's narration), a row that is never settled.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from canon_hermes_plugin.state_file import SCHEMA, state_path
+from canon_hermes_plugin.turn.machine import ANSWER_MARK
+from canon_ops.durable import read_once
+from canon_ops.sandbox.stage import WaitTimeout
+from canon_ops.sandbox.state import World
+from tests.support.gateways import Stage, canon_stage, start_gateway
+
+__all__ = ["Kill", "Moment", "Outcome", "crash", "schedule"]
+
+ROOMS = 4
+ANSWER_S = 45.0
+SETTLED_S = 240.0
+ANSWERS = (
+    "[say {answer}]",
+    "[slow 2] [say {answer}]",
+    '[tool todo {{"todos": []}}] [say {answer}]',
+    "[wait 1] [say {answer}]",
+)
+
+
+class Moment(StrEnum):
+    """From when on a gateway's last seconds are counted."""
+
+    START = "startup"  # of its process: it dies in its start-up window
+    READY = "ready"  # it was ready
+    ANSWER = "answer"  # it brought an answer, so that schedules go on however slow the machine is
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One SIGKILL, so many seconds after a moment."""
+
+    moment: Moment
+    after_s: float
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        answers: message → its finished answers, as people see them.
+        wanted: message → the answer that it must get.
+        phases: how many kills hit a gateway in which phase.
+        salvaged: messages that the server made of a dead turn's node.
+        breaches: other promises that were broken.
+        left: rows of inbox and outbox that are not settled at the end.
+    """
+
+    wanted: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, list[str]] = field(default_factory=dict)
+    phases: Counter[str] = field(default_factory=Counter)
+    salvaged: list[str] = field(default_factory=list)
+    breaches: list[str] = field(default_factory=list)
+    left: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def lost(self) -> list[str]:
+        """Messages that got no answer, or another one."""
+        return [
+            message
+            for message, wanted in self.wanted.items()
+            if not any(wanted in answer for answer in self.answers.get(message, []))
+        ]
+
+    @property
+    def unmarked(self) -> list[str]:
+        """Messages that were answered twice with nothing to say so."""
+        return [
+            message
+            for message, answers in self.answers.items()
+            if sum(not answer.startswith(ANSWER_MARK) for answer in answers) > 1
+        ]
+
+    @property
+    def repeated(self) -> int:
+        """How many messages have more than one answer."""
+        return sum(len(answers) > 1 for answers in self.answers.values())
+
+    @property
+    def marked(self) -> int:
+        """How many answers carry the mark."""
+        return sum(answer.startswith(ANSWER_MARK) for answers in self.answers.values() for answer in answers)
+
+
+def schedule(seed: int, kills: int) -> list[Kill]:
+    """Kills at random moments: a fifth of them while the gateway starts, two fifths soon after, two after an answer."""
+    rng = random.Random(seed)
+    moments = rng.choices(list(Moment), weights=(1, 2, 2), k=kills)
+    return [Kill(moment, rng.uniform(0.3, 4.0) if moment is Moment.START else rng.uniform(0, 3)) for moment in moments]
+
+
+def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False, rest_s: float = 0.0) -> Outcome:
+    """Play a schedule.
+
+    Args:
+        guard: leave the host's guard against restart loops on.
+        rest_s: how long the gateway is left alone before each kill, once it is ready.
+    """
+    config: dict[str, Any] = {"platforms": {"canon": {"typing_indicator": False}}}
+    if not guard:
+        config["gateway"] = {"restart_loop_guard": {"max_restarts": 0}}
+    outcome = Outcome()
+    with canon_stage(folder, config=config) as stage:
+        human = stage.box.human
+        people = [stage.box.endpoints.owner_id, "agent_sandbox"]
+        rooms = [human.open_conversation(people, kind="direct") for _ in range(ROOMS)]
+        stage.box.wait("answer", to=human.say(None, "[say ready]"), timeout_s=60)
+        done = threading.Event()
+        talker = threading.Thread(target=_talk, args=(stage, rooms, outcome, done, random.Random(seed)))
+        talker.start()
+        try:
+            for kill in kills:
+                outcome.phases[_kill(stage, kill, rest_s)] += 1
+        finally:
+            done.set()
+            talker.join()
+        stage.gateway.wait_ready()
+        _wait_for_answers(stage, outcome)
+        _look(stage, rooms, outcome)
+    return outcome
+
+
+def _kill(stage: Stage, kill: Kill, rest_s: float) -> str:
+    """Let the gateway live for a while, kill it, start the next one; the phase in which it was killed."""
+    phase = "starting"
+    if kill.moment is not Moment.START:
+        stage.gateway.wait_ready()
+        time.sleep(rest_s)
+        if kill.moment is Moment.ANSWER:
+            had = len(_finals(stage.box.engine.world))
+            with suppress(WaitTimeout):
+                stage.box.wait(lambda world: len(_finals(world)) > had, timeout_s=ANSWER_S)
+        phase = "idle"
+    time.sleep(kill.after_s)  # the schedule's own time, not a wait for anything
+    if phase == "idle" and stage.box.engine.read(_is_at_work):
+        phase = "at work"
+    stage.gateway.kill()
+    stage.gateway = start_gateway(stage.home, stage.log)
+    return phase
+
+
+def _finals(world: World) -> list[str]:
+    return [
+        message.message_id
+        for room in world.conversations.values()
+        for message in list(room.messages.values())
+        if message.origin == "agent" and message.semantics == "turn_complete"
+    ]
+
+
+def _is_at_work(world: World) -> bool:
+    """Whether a turn is open as far as people see."""
+    closed = {"completed", "interrupted", "idle"}
+    return any(log.last is not None and log.last["state"] not in closed for log in world.turns.values())
+
+
+def _talk(stage: Stage, rooms: Sequence[str], outcome: Outcome, done: threading.Event, rng: random.Random) -> None:
+    """Say something in each room, and the next thing when that was answered, until told to stop."""
+    waiting: dict[str, str] = {}
+    number = 0
+    while not done.is_set():
+        for room in rooms:
+            asked = waiting.get(room)
+            if asked is not None and not _answers_to(stage, asked):
+                continue
+            number += 1
+            answer = f"answer {number} of {room}"
+            waiting[room] = stage.box.human.say(room, rng.choice(ANSWERS).format(answer=answer))
+            outcome.wanted[waiting[room]] = answer
+        done.wait(0.2)
+
+
+def _answers_to(stage: Stage, message_id: str) -> list[str]:
+    try:
+        found = stage.box.wait("answer", to=message_id, timeout_s=0)
+    except WaitTimeout:
+        return []
+    return [str(each["text"]) for each in found]
+
+
+def _wait_for_answers(stage: Stage, outcome: Outcome) -> None:
+    deadline = time.monotonic() + SETTLED_S
+    while time.monotonic() < deadline:
+        outcome.answers = {message: _answers_to(stage, message) for message in outcome.wanted}
+        if not outcome.lost and not _left(stage):
+            return
+        time.sleep(0.5)
+
+
+def _look(stage: Stage, rooms: Sequence[str], outcome: Outcome) -> None:
+    outcome.answers = {message: _answers_to(stage, message) for message in outcome.wanted}
+    transcripts = [entry for room in (None, *rooms) for entry in stage.box.transcript(room)]
+    outcome.salvaged = [str(entry["text"]) for entry in transcripts if entry["origin"] == "server"]
+    allowed = {"one final a turn", "one answer a message"}  # counted here, with their marks
+    outcome.breaches = [f"{each.rule}: {each.what}" for each in stage.box.breaches() if each.rule not in allowed]
+    outcome.left = _left(stage)
+
+
+def _left(stage: Stage) -> list[tuple[str, str]]:
+    path = state_path(stage.home.home.path)
+    sql = "SELECT item_id, state FROM inbox WHERE state <> 'settled' UNION ALL SELECT turn_id, state FROM outbox"
+    return [tuple(row) for row in read_once(path, SCHEMA, lambda snapshot: snapshot.all(sql))]
