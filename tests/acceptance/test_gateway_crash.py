@@ -33,6 +33,7 @@ def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str) -> N
     assert outcome.wanted
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_ten_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """T1: at work, idle and while it starts; the slice of `make crash-canon` that every run has."""
