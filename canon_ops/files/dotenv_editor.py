@@ -124,6 +124,10 @@ class DotenvDocument:
                 fix="give a value of one line",
                 file=self.file,
             )
+        if not _is_text(value):
+            raise UnwritableValue(
+                f"the value for {name} holds bytes that are no UTF-8", fix="give it as UTF-8 text", file=self.file
+            )
         last = self._last(name)
         before, old = self.written(name) if last else ("", "")
         clean = before in (name, f"export {name}")
@@ -257,6 +261,15 @@ def comment_beside(line: str) -> str:
     """The comment beside an assignment, from its ``#``."""
     match = _AFTER_VALUE.fullmatch(line)
     return (match[1] or match[2]).rstrip() if match else ""
+
+
+def _is_text(value: str) -> bool:
+    """Whether it is text at all: an argument that is not UTF-8 arrives with stand-ins for its bytes."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unreadable(encoding: str, file: str) -> UnreadableEnv:

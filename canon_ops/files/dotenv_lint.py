@@ -170,8 +170,9 @@ def _about_names(document: DotenvDocument) -> list[EnvProblem]:
             continue
         differing = [reader for reader, read in _others(document, entry.name, hermes).items() if read != value]
         if differing:
-            who = " and ".join(_NAMES[reader] for reader in differing)
-            message = f"the gateway and {who} read different values for {entry.name}"
+            *others, last = (_NAMES[reader] for reader in differing)
+            who = ", ".join(["the gateway", *others])
+            message = f"{who} and {last} read different values for {entry.name}"
             automatic = _can_be_quoted(document, entry.name, value)
             fix = "canon-ops env lint --fix" if automatic else None
             found.append(EnvProblem("env_readers", entry.line, entry.name, message, fix, automatic))

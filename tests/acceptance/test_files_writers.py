@@ -54,6 +54,28 @@ def test_parallel_writers_lose_nothing(home: Path, count: int) -> None:
     assert not (home / ".canon-ops" / "pending").exists()
 
 
+def test_parallel_commands_lose_nothing(tmp_path: Path) -> None:
+    """BR-10, BR-29: eight `config set` and eight `env set` at once all end with 0, and all of them are there."""
+    user = make_user(tmp_path)
+    calls = [("config", "set", f"k{number}.v", "x") for number in range(PROCESSES)]
+    calls += [("env", "set", f"K{number}", "x") for number in range(PROCESSES)]
+    environ = {**environ_of(user), "CANON_OPS_LOCK_TIMEOUT": "60"}
+
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "canon_ops", *call], env=environ, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        for call in calls
+    ]
+
+    errors = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * len(calls), errors
+    config = yaml.safe_load((user / ".hermes" / "config.yaml").read_text())
+    assert [config[f"k{number}"] for number in range(PROCESSES)] == [{"v": "x"}] * PROCESSES
+    dotenv = DotenvDocument.parse((user / ".hermes" / ".env").read_bytes())
+    assert [dotenv.get(f"K{number}") for number in range(PROCESSES)] == ["x"] * PROCESSES
+
+
 def test_a_held_lock_is_exit_5_in_time(home: Path) -> None:
     """BR-52: with a short limit, a writer that meets another one gives up with exit 5 and changes nothing."""
     with Transaction(home), pytest.raises(LockTimeout) as caught:

@@ -9,9 +9,9 @@ each of five interleaved pairs after one to warm up, median and range:
 - growth: the same edit in 10,000 lines, a line.
 
 Processor time is measured, since other programs on the machine say nothing about these. Promises: at most a tenth of
-ruamel's time, less than Hermes' time, and at 10,000 lines at most twice the time a line; the exit status is 1 when one
-is broken. A fifth of Hermes' time is the aim for the whole process, and out of reach while Python with click alone take
-more than half of that; the row says how far away it is.
+ruamel's time, at most half of Hermes' time, and at 10,000 lines at most twice the time a line; the exit status is 1
+when one is broken. A fifth of Hermes' time is the aim for the whole process, and out of reach while Python with click
+alone take more than half of that; the row says how far away it is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import ruamel.yaml
 from canon_ops.files.config_editor import ConfigDocument
 
 PAIRS = 5
-RUAMEL_SHARE, GROWTH = 10, 2
+RUAMEL_SHARE, HERMES_SHARE, GROWTH = 10, 2, 2
 
 
 def config(lines: int) -> bytes:
@@ -117,7 +117,7 @@ def main() -> int:
     say("10,000 lines, in process:", row("canon-ops: parse, set, prove", long))
     shares = {
         f"a tenth of ruamel.yaml: 1/{_ratio(ruamel_times, mine):.1f}": _ratio(ruamel_times, mine) >= RUAMEL_SHARE,
-        f"less than Hermes: 1/{_ratio(hermes, program):.1f}": _ratio(hermes, program) > 1,
+        f"half of Hermes: 1/{_ratio(hermes, program):.1f}": _ratio(hermes, program) >= HERMES_SHARE,
         f"linear to 10,000 lines: {_ratio(long, mine) * 850 / 10_000:.2f} times a line": _ratio(long, mine)
         * 850
         / 10_000

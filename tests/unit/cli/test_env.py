@@ -97,6 +97,8 @@ class TestSet:
             (("1A", "x"), 2, "'1A' is not a name for a variable"),
             (("CANON_ALLOW_ALL_USERS", "maybe"), 2, "CANON_ALLOW_ALL_USERS must be true or false; 'maybe' is not"),
             (("CANON_TURN_VERBOSITY", "loud"), 2, "CANON_TURN_VERBOSITY cannot be 'loud'; allowed are auto"),
+            (("A", "\udcff"), 1, "the value for A holds bytes that are no UTF-8"),
+            (("A\udcff", "x"), 2, "is not a name for a variable"),
             (("A", "two\nlines"), 1, "the value for A holds a line break"),
             (("A", "x", "--stdin"), 2, "The value is given twice"),
             (("A", "--stdin", "--from-env", "B"), 2, "Give one of --stdin, --from-file and --from-env"),
