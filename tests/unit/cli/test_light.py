@@ -31,7 +31,7 @@ HEAVY = {
             ("config", "set", "streaming.enabled", "true"),
             {"canon_ops.cli.secrets_of_home", "canon_ops.settings.dotenv"},
         ),
-        (("config", "get", "streaming.enabled"), {"canon_ops.files.lock", "yaml_edit"}),
+        (("config", "get", "streaming.enabled"), {"yaml_edit", "canon_ops.cli.secrets_of_home"}),
         (("--version",), {"click", "yaml"}),
     ],
 )
