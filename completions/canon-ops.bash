@@ -176,7 +176,7 @@ _canon_ops_options() {
         'outbox show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'outbox retry') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'outbox discard') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'doctor') reply='--only --skip --area --list --severity-min --strict --offline --fix --all-profiles --python --dry-run --diff --if-unchanged --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'doctor') reply='--only --skip --area --list --severity-min --strict --offline --fix --live --bundle --all-profiles --python --dry-run --diff --if-unchanged --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'explain') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'gateway') reply='-h --help' ;;
         'gateway status') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -209,7 +209,7 @@ _canon_ops_takes() {
         *' --agent-id') takes='ask agent-id' ;;
         *' --canon-profile' | *' --use-profile') takes='ask canon-profile' ;;
         *' -p' | *' --profile') takes='ask hermes-profile' ;;
-        *' --api-key-file' | *' --answers' | *' --save-answers' | *' --from-file' | *' -o' | *' --output' | *' --ready-file' | 'install --python' | 'upgrade --python' | 'rollback --python' | 'uninstall --python' | 'status --python' | 'doctor --python' | 'gateway restart --python' | 'demo --python') takes='files' ;;
+        *' --api-key-file' | *' --answers' | *' --save-answers' | *' --from-file' | *' -o' | *' --output' | *' --bundle' | *' --ready-file' | 'install --python' | 'upgrade --python' | 'rollback --python' | 'uninstall --python' | 'status --python' | 'doctor --python' | 'gateway restart --python' | 'demo --python') takes='files' ;;
         *' --hermes-home') takes='folders' ;;
         *' --color') takes='words auto always never' ;;
         *' --type') takes='words auto str int float bool null json' ;;

@@ -1317,6 +1317,8 @@ function __canon_ops_options
                 '--strict' 'Warnings count like errors.' \
                 '--offline' 'Leave out what needs the network.' \
                 '--fix' 'Repair what can be repaired, after showing it and asking.' \
+                '--live' 'Also say something in the home channel, after asking.' \
+                '--bundle' 'Write what was found and looked at into a new archive, without secrets; its contents are listed first.' \
                 '--all-profiles' 'Examine every Hermes profile.' \
                 '--python' 'The host\'s interpreter, instead of the one that is found.' \
                 '--dry-run' 'Say what would change; change nothing.' \
@@ -1698,7 +1700,7 @@ function __canon_ops_takes
             echo 'ask canon-profile'
         case '* -p' '* --profile'
             echo 'ask hermes-profile'
-        case '* --api-key-file' '* --answers' '* --save-answers' '* --from-file' '* -o' '* --output' '* --ready-file' 'install --python' 'upgrade --python' 'rollback --python' 'uninstall --python' 'status --python' 'doctor --python' 'gateway restart --python' 'demo --python'
+        case '* --api-key-file' '* --answers' '* --save-answers' '* --from-file' '* -o' '* --output' '* --bundle' '* --ready-file' 'install --python' 'upgrade --python' 'rollback --python' 'uninstall --python' 'status --python' 'doctor --python' 'gateway restart --python' 'demo --python'
             echo 'files'
         case '* --hermes-home'
             echo 'folders'

@@ -16,6 +16,7 @@ from canon_ops.doctor.checks import (
     env_file,
     gateway,
     host,
+    live,
     network,
     plugin,
     registration,
@@ -24,7 +25,7 @@ from canon_ops.doctor.checks import (
 )
 from canon_ops.errors import UsageError
 
-__all__ = ["CHECKS", "UnknownCheck", "areas", "select"]
+__all__ = ["CHECKS", "LIVE_CHECKS", "UnknownCheck", "areas", "select"]
 
 CHECKS: tuple[Check, ...] = (
     *host.CHECKS,
@@ -43,6 +44,8 @@ CHECKS: tuple[Check, ...] = (
     *gateway.CHECKS,
     *disk.CHECKS,
 )
+LIVE_CHECKS: tuple[Check, ...] = live.CHECKS
+"""Those that people see something of; asked only when somebody wants that."""
 
 
 class UnknownCheck(UsageError):

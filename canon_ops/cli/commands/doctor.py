@@ -25,16 +25,18 @@ from canon_ops.cli.doctor_report import (
     shown,
     view_of,
 )
-from canon_ops.cli.output import Block, Result
+from canon_ops.cli.output import Block, Line, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.doctor.check import Check, Status
 from canon_ops.doctor.examination import Examination
-from canon_ops.doctor.registry import select
+from canon_ops.doctor.registry import LIVE_CHECKS, select
 from canon_ops.doctor.run import Diagnosis, diagnose
 from canon_ops.errors import ExitCode, UsageError
 from canon_ops.hermes.home_list import homes_beside
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.operate.prompts import Question
+from canon_ops.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from canon_ops.doctor.mending import Mended
@@ -59,6 +61,7 @@ class _Call:
     strict: bool
     offline: bool
     fix: bool
+    bundle: Path | None
     python: Path | None
     timeout_s: float
     write: WriteOptions
@@ -106,6 +109,11 @@ def _choice(name: str, help: str) -> Callable[[F], F]:
 @click.option("--strict", is_flag=True, help="Warnings count like errors.")
 @click.option("--offline", is_flag=True, help="Leave out what needs the network.")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired, after showing it and asking.")
+@click.option("--live", is_flag=True, help="Also say something in the home channel, after asking.")
+@click.option(
+    "--bundle", metavar="FILE.zip", type=click.Path(path_type=Path),
+    help="Write what was found and looked at into a new archive, without secrets; its contents are listed first.",
+)  # fmt: skip
 @click.option("--all-profiles", is_flag=True, help="Examine every Hermes profile.")
 @click.option(
     "--python",
@@ -124,6 +132,8 @@ def command(
     strict: bool,
     offline: bool,
     fix: bool,
+    live: bool,
+    bundle: Path | None,
     all_profiles: bool,
     python: Path | None,
     timeout_s: float,
@@ -133,16 +143,26 @@ def command(
 
     The exit code is 0 when nothing is wrong (warnings are allowed unless --strict), 1 with findings, and 3 when a
     check that was asked for by --only or --area could not be carried out. With --fix the repairs are shown and asked
-    about, `undo` takes them back, and all checks are asked again afterwards.
+    about, `undo` takes them back, and all checks are asked again afterwards. --bundle makes an archive for somebody
+    who helps: settings and findings without secrets, and of the logs warnings and errors only.
     """
     if not fix and (write.dry_run or write.if_unchanged):
         raise UsageError("--dry-run and --if-unchanged belong to --fix.", fix="canon-ops doctor --fix --dry-run")
-    checks = select(only, skip, area, checks=CHECKS)
+    if bundle is not None and all_profiles:
+        raise UsageError("--bundle is about one Hermes profile.", fix="choose it with --profile NAME")
+    every = (*CHECKS, *LIVE_CHECKS) if live or list_only else CHECKS
+    checks = select(only, skip, area, checks=every)
     if list_only:
         return Result(check_list(checks), listing(checks))
-    call = _Call(checks, bool(only or area), severity_min, strict, offline, fix, python, timeout_s, write)
+    if any(check.live for check in checks):
+        from canon_ops.operate.writing import require_consent
+
+        require_consent(context.prompts, "Say something in the home channel, where people will see it?")
+    call = _Call(checks, bool(only or area), severity_min, strict, offline, fix, bundle, python, timeout_s, write)
     homes = homes_beside(context.home, context.environ) if all_profiles else (context.home,)
     examined = [_examine(context, call, home) for home in homes]
+    if bundle is not None:
+        _write_bundle(context, bundle, examined[0])
     return _result(call, examined, as_profiles=all_profiles)
 
 
@@ -180,6 +200,31 @@ def _diagnose(context: Context, call: _Call, home: HermesHome) -> Diagnosis:
         return diagnose(call.checks, examination)
 
 
+def _write_bundle(context: Context, file: Path, examined: _Examined) -> None:
+    """List what goes in, ask, write."""
+    from canon_ops.doctor.bundle import collect, write_bundle
+    from canon_ops.operate.writing import ConsentMissing
+
+    context.session.learn_secrets_of_home()
+    now_ms = SystemClock().now_ms()
+    made = collect(
+        examined.home,
+        context.environ,
+        examined.diagnosis,
+        mask=context.redact,
+        mask_line=context.redact.line,
+        now_ms=now_ms,
+    )
+    context.say(f"{file} will hold:")
+    for item in made.items:
+        context.say(f"  {item.name} ({len(item.text.encode())} bytes): {item.about}")
+    for name, why in made.left_out:
+        context.say(f"  without {name}: {why}")
+    if not context.prompts.confirm(Question(f"Write {file}?", "--yes"), default=True):
+        raise ConsentMissing(f"Not agreed: {file} was not written.", fix="leave out --bundle")
+    write_bundle(file, made, now_ms=now_ms)
+
+
 def _result(call: _Call, examined: Sequence[_Examined], *, as_profiles: bool) -> Result:
     codes = {one.diagnosis.exit_code(strict=call.strict, asked_for=call.asked_for) for one in examined}
     exit_code = next(code for code in _GRAVEST_FIRST if code in codes)
@@ -193,7 +238,9 @@ def _result(call: _Call, examined: Sequence[_Examined], *, as_profiles: bool) ->
     if as_profiles:
         return Result(DoctorReports(tuple(rows)), view, exit_code)
     only = rows[0]
-    return Result(DoctorReport(only.checks, only.summary, only.fixed, None), view, exit_code)
+    if call.bundle is not None:
+        view.append(Line(f"Written: {call.bundle}", for_people_only=True))
+    return Result(DoctorReport(only.checks, only.summary, only.fixed, call.bundle), view, exit_code)
 
 
 def _row(one: _Examined, fixed: FixesDone | None, checks: Sequence[Any]) -> HomeExamined:

@@ -13,6 +13,7 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Line, Raw, Result
 from canon_ops.doctor.check import Check
+from canon_ops.doctor.registry import LIVE_CHECKS
 from canon_ops.errors import NotFoundError
 
 __all__ = ["Explained", "command"]
@@ -61,7 +62,7 @@ def command(context: Context, check_id: str) -> Result:
     It works without a network and without a Hermes. `canon-ops doctor --list` names the checks; a code stands in the
     errors of a --json document.
     """
-    check = next((each for each in CHECKS if each.id == check_id), None)
+    check = next((each for each in (*CHECKS, *LIVE_CHECKS) if each.id == check_id), None)
     explained = _of_check(check) if check is not None else _of_error(check_id)
     parts = [
         ("Cause", explained.cause),

@@ -5,6 +5,8 @@ The checks have their own tests; here they are only arranged.
 
 from __future__ import annotations
 
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,12 @@ from canon_ops.cli.output import Block
 from canon_ops.cli.plain import render as render_plain
 from canon_ops.cli.terminal import Canvas, render
 from canon_ops.doctor.check import Check, Finding, Fix, Status
+from canon_ops.doctor.registry import LIVE_CHECKS
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.hermes.homes import resolve_home
 from tests.unit.cli.conftest import Runner
+
+EVERY = (*CHECKS, *LIVE_CHECKS)
 
 
 def verdict(name: str, status: Status, message: str, fix: str | None = None) -> Verdict:
@@ -72,8 +77,8 @@ def test_list_names_every_check_and_asks_none(program: Runner) -> None:
     """Ids, areas and questions of the registry, in its order."""
     listed = program("doctor", "--list", "--json").json["data"]["available"]
 
-    assert [row["id"] for row in listed] == [check.id for check in CHECKS]
-    assert [row["area"] for row in listed] == [check.area for check in CHECKS]
+    assert [row["id"] for row in listed] == [check.id for check in EVERY]
+    assert [row["area"] for row in listed] == [check.area for check in EVERY]
 
 
 @pytest.mark.parametrize(
@@ -208,3 +213,83 @@ def test_all_profiles_are_examined_each_under_its_name(program: Runner, unclear:
         f"Hermes profile default: {unclear.parent}",
         f"Hermes profile work: {work}",
     ]
+
+
+SECRETS = {
+    "env": "hunter2-in-the-env",
+    "other": "unnamed-0123456789",
+    "config": "hunter2-in-the-config",
+    "agents": "hunter2-of-an-agent",
+    "poll": "hunter2-poll-token",
+}
+
+
+@pytest.fixture
+def talkative(unclear: Path) -> Path:
+    """A home with something secret, or private, in every place that a bundle looks at; its folder."""
+    home = unclear.parent
+    unclear.write_text(f"OPENAI_API_KEY={SECRETS['env']}\nMOTTO={SECRETS['other']}\nCANON_AGENT=ops\n")
+    (home / "config.yaml").write_text(f"# mine\nmodel: {{api_key: {SECRETS['config']}}}\n")
+    canon = home.parent / ".canon"
+    canon.mkdir()
+    (canon / "agents.json").write_text(json.dumps({"ops": {"apiKey": SECRETS["agents"], "agentId": "agent_1"}}))
+    pending = {"new": {"pollToken": SECRETS["poll"], "ownerPhone": "+4930123456", "requestId": "r1"}}
+    (canon / "pending-registrations.json").write_text(json.dumps(pending))
+    (home / "logs").mkdir()
+    (home / "logs" / "gateway.log").write_text(
+        "2026-11-30 22:33:08,120 INFO gateway.run: Dana said: our secret plan\n"
+        f"2026-11-30 22:33:09,120 ERROR gateway.run: no key {SECRETS['env']}, call +49 30 123456\n"
+    )
+    return home
+
+
+def test_a_bundle_holds_what_helps_and_nothing_secret(program: Runner, talkative: Path, tmp_path: Path) -> None:
+    """Listed first, for its owner alone; keys, tokens, unnamed values, conversations and telephone numbers stay out."""
+    file = tmp_path / "help.zip"
+
+    ran = program("doctor", "--only", "config.parse", "--bundle", str(file))
+
+    texts = {name: zipfile.ZipFile(file).read(name).decode() for name in zipfile.ZipFile(file).namelist()}
+    everything = "\n".join(texts.values())
+    assert ran.code == 0
+    assert [line for line in ran.err.splitlines() if line.startswith("  env-names.txt (")] != []
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [place for place, secret in SECRETS.items() if secret in everything] == []
+    assert "secret plan" not in everything and "123456" not in everything
+    assert texts["env-names.txt"] == "1: OPENAI_API_KEY=[set]\n2: MOTTO=[set]\n3: CANON_AGENT=ops\n"
+    assert texts["config.yaml"].startswith("# mine\nmodel:")
+    assert json.loads(texts["agents.json"]) == {"ops": {"apiKey": "[set]", "agentId": "agent_1"}}
+    assert texts["gateway.log"].startswith("2026-11-30 22:33:09,120 ERROR gateway.run: no key [secret]")
+    assert json.loads(texts["doctor.json"])["checks"][0]["id"] == "config.parse"
+
+
+def test_a_configuration_that_nobody_can_read_stays_out(program: Runner, talkative: Path, tmp_path: Path) -> None:
+    """What is a key in it, and what a value, nobody knows; the archive says that it is missing."""
+    (talkative / "config.yaml").write_text(f"model: [{SECRETS['config']}\n")
+    file = tmp_path / "help.zip"
+
+    program("doctor", "--only", "config.parse", "--bundle", str(file))
+
+    archive = zipfile.ZipFile(file)
+    assert "config.yaml" not in archive.namelist()
+    assert "config.yaml was left out" in archive.read("CONTENTS.txt").decode()
+    assert SECRETS["config"] not in "".join(archive.read(name).decode() for name in archive.namelist())
+
+
+def test_a_bundle_writes_over_nothing(program: Runner, talkative: Path, tmp_path: Path) -> None:
+    """A file of that name stays what it is: exit 1."""
+    file = tmp_path / "help.zip"
+    file.write_text("mine")
+
+    ran = program("doctor", "--only", "config.parse", "--bundle", str(file), "--json")
+
+    assert (ran.code, ran.json["errors"][0]["code"], file.read_text()) == (1, "bundle_exists", "mine")
+
+
+def test_a_live_check_needs_its_option_and_consent(program: Runner, home: Path) -> None:
+    """Nothing is said where people see it because a name was guessed, or nobody was asked."""
+    guessed = program("doctor", "--only", "live.round_trip")
+    unasked = program("doctor", "--live", "--json")
+
+    assert (guessed.code, unasked.code) == (2, 2)
+    assert unasked.json["errors"][0]["code"] == "consent_missing"

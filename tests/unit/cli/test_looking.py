@@ -130,8 +130,9 @@ def test_every_check_is_explained(check: object, program: Runner) -> None:
     told = program("explain", getattr(check, "id", ""), "--json").json["data"]
 
     assert told["kind"] == "check"
-    for part in ("cause", "matters", "by_hand"):
-        assert told[part].strip().endswith((".", ")")) and len(told[part].split()) >= 4, part
+    for part in ("cause", "matters"):
+        assert told[part].endswith(".") and len(told[part].split()) >= 4, part
+    assert len(told["by_hand"].split()) >= 3  # a command may say it all
 
 
 def test_every_error_code_is_explained() -> None:
