@@ -1,7 +1,8 @@
 """Write or check ``docs/scenarios.md``: the table scenario → tests, collected from the tests themselves.
 
 A test carries a scenario when its name or docstring holds the scenario's number (``S3.7``, ``SC.4``) or a field case's
-id (``BR-05``). Run without arguments to write the table, with ``--check`` to fail when it is out of date.
+id (``BR-05``); tests of Borgee carry Borgee's numbers (``A12``, ``W-9``), which stand in the table as ``borgee A12``.
+Run without arguments to write the table, with ``--check`` to fail when it is out of date.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "scenarios.md"
 NUMBER = re.compile(r"\b(S(?:\d{1,2}|C|B)\.\d+[a-z]?|BR-\d{2})\b|_s(\d{1,2})_(\d+)(?=_|$)")
+
+BORGEE_NUMBER = re.compile(r"(?<!decisions )(?<!decision )\b(W-\d{1,2}|[CLIAT]\d{1,2})\b")
 
 HEADER = """# Scenarios and their tests
 
@@ -31,6 +34,16 @@ def scenario_numbers(text: str) -> set[str]:
     return {plain or f"S{section}.{number}" for plain, section, number in NUMBER.findall(text)}
 
 
+def borgee_numbers(text: str) -> set[str]:
+    """All of Borgee's scenario numbers that stand in ``text``."""
+    return {f"borgee {number}" for number in BORGEE_NUMBER.findall(text)}
+
+
+def is_about_borgee(module: Path) -> bool:
+    """Whether a test module's place says so: elsewhere ``A1`` and ``T3`` are other things."""
+    return any(word in module.relative_to(ROOT).as_posix() for word in ("borgee", "bpp"))
+
+
 def tests_by_scenario(folder: Path) -> dict[str, set[str]]:
     """Walk the test modules below ``folder`` and map each scenario number to its test ids."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -40,13 +53,18 @@ def tests_by_scenario(folder: Path) -> dict[str, set[str]]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 # Parametrised rows carry their numbers as ids, so the decorators are read too.
                 rows = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
-                for number in scenario_numbers(f"{node.name} {ast.get_docstring(node) or ''} {rows}"):
+                text = f"{node.name} {ast.get_docstring(node) or ''} {rows}"
+                numbers = scenario_numbers(text) | (borgee_numbers(text) if is_about_borgee(module) else set())
+                for number in numbers:
                     found[number].add(f"{module.relative_to(ROOT).as_posix()}::{node.name}")
     return found
 
 
 def order(number: str) -> tuple[str, int, int, str]:
-    """Sort ``S3.7`` before ``S3.10`` and ``S10.1``."""
+    """Sort ``S3.7`` before ``S3.10`` and ``S10.1``; Borgee's come after all others."""
+    if number.startswith("borgee "):
+        kind, digits = re.sub(r"\d", "", number), re.sub(r"\D", "", number)
+        return f"~{kind}", int(digits), 0, ""
     match = re.match(r"([A-Z]+-?)(\d*)([A-Z]?)\.?(\d*)([a-z]?)", number)
     assert match is not None  # noqa: S101  # NUMBER only yields this shape
     letters, section, kind, index, suffix = match.groups()

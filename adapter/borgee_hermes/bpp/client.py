@@ -24,6 +24,7 @@ from borgee_hermes.bpp.config_desk import ConfigDesk
 from borgee_hermes.bpp.deliveries import Handed
 from borgee_hermes.bpp.effects import Changed, Configure, Dial, Effect, Hangup, Log, Probe, Serve, Settle, Toggled
 from borgee_hermes.bpp.errors import (
+    AuthFailed,
     BppError,
     ClientClosed,
     DeliveryFailed,
@@ -59,6 +60,9 @@ class BppOptions:
         base_url: the canonical origin; whether plain ``http`` is allowed has been decided before.
         agent_id: when it is known already; the opening asks otherwise.
         plugin_id: what the server shows as the other end.
+
+    Raises:
+        AuthFailed: the key cannot be a key: a header could not carry it.
     """
 
     base_url: str
@@ -66,6 +70,14 @@ class BppOptions:
     agent_id: str = ""
     plugin_id: str = "hermes-borgee"
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        key = self.api_key.reveal()
+        if not (key.isascii() and key.isprintable() and key.strip() == key != ""):
+            raise AuthFailed(
+                "The Borgee key is empty, or holds characters that no key has.",
+                fix="copy it again into BORGEE_API_KEY in the .env of this profile",
+            )
 
 
 class BppClient:

@@ -11,6 +11,7 @@ exceptions or one of the ends of :meth:`Wire.read`.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -183,7 +184,7 @@ async def dial(base_url: str, api_key: Secret) -> Wire:
             uri.host, uri.port, ssl=context, server_hostname=uri.host if secure else None
         )
     except (OSError, ValueError) as exc:  # a ValueError is a host name that has no encoding
-        raise DialFailed(getattr(exc, "strerror", None) or str(exc)) from exc
+        raise DialFailed(_why(exc)) from exc
     try:
         protocol = ClientProtocol(uri, max_size=MAX_INCOMING_BYTES)
         request = protocol.connect()
@@ -212,7 +213,15 @@ async def _upgrade(protocol: ClientProtocol, reader: asyncio.StreamReader, write
         try:
             data = await reader.read(_READ_BYTES)
         except OSError as exc:
-            raise DialFailed(exc.strerror or str(exc)) from exc
+            raise DialFailed(_why(exc)) from exc
         if not data:
             raise DialFailed("the connection was closed before it was answered")
         protocol.receive_data(data)
+
+
+def _why(error: OSError | ValueError) -> str:
+    """What happened, in the system's words; asyncio puts addresses of its own in their place."""
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number > 0 and not isinstance(error, ssl.SSLError):
+        return os.strerror(number)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,0 +1,261 @@
+"""The shell of the client over a real socket: its beginning, its end, its one receiver, and that nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from borgee_hermes.bpp import actions
+from borgee_hermes.bpp.client import BppClient, BppOptions
+from borgee_hermes.bpp.errors import (
+    AuthFailed,
+    ClientClosed,
+    ConnectFailed,
+    DeliveryResolved,
+    NotOnline,
+    ProtocolError,
+)
+from borgee_hermes.bpp.events import AgentToggle
+from borgee_hermes.bpp.limits import Limits
+from borgee_hermes.bpp.port import Handlers
+from borgee_hermes.bpp.state import Status
+from borgee_hermes.loopback.server import BorgeeSandbox
+from canon_ops.runtime.clock import ManualClock, SystemClock
+from canon_ops.settings.secret import Secret
+from tests.support.borgee_boxes import DM, borgee_box
+
+
+@pytest.fixture
+def box() -> Iterator[BorgeeSandbox]:
+    with borgee_box() as running:
+        yield running
+
+
+def client_of(box: BorgeeSandbox, *, handlers: Handlers | None = None, clock: Any = None, **limits: Any) -> BppClient:
+    told = box.endpoints
+    options = BppOptions(
+        base_url=told.base_url,
+        api_key=Secret(told.agent_key),
+        limits=Limits(**{"backoff_first_s": 0.01, "backoff_max_s": 0.05, **limits}),
+    )
+    return BppClient(options, clock=clock or SystemClock(), rng=random.Random(3), handlers=handlers)
+
+
+@asynccontextmanager
+async def online(box: BorgeeSandbox, **given: Any) -> AsyncIterator[BppClient]:
+    client = client_of(box, **given)
+    await client.connect()
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def others() -> set[Any]:
+    """The tasks beside the test's own, after those that were cancelled have ended."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+@pytest.mark.parametrize("key", ["", " ", "bgr_1\r\nX-Other: 1", "bgr_ключ", "bgr_1 ", "bgr_\0"])
+def test_a_key_that_no_header_carries_is_refused_before_anything_is_dialled(key: str) -> None:
+    """It never becomes a header of its own, and no part of it is told."""
+    with pytest.raises(AuthFailed) as caught:
+        BppOptions(base_url="http://127.0.0.1:9", api_key=Secret(key))
+
+    assert not key.strip() or key not in caught.value.what
+
+
+async def test_a_close_ends_everything(box: BorgeeSandbox) -> None:
+    """The server sees a proper end, no task is left, and a second close is harmless."""
+    client = client_of(box)
+    await client.connect()
+
+    await asyncio.gather(client.close(), client.close())
+    await client.close()
+
+    assert client.state.status is Status.CLOSED
+    assert await others() == set()
+    assert (await box.until("ended"))[0]["status"] == 1000
+    with pytest.raises(ClientClosed):
+        await client.connect()
+
+
+@pytest.mark.parametrize("fault", ["upgrade-silent", "identity-lost"])
+async def test_a_close_during_connect_ends_it(box: BorgeeSandbox, fault: str) -> None:
+    """Whichever part of the opening it waits for."""
+    box.fault(fault)
+    client = client_of(box)
+    connecting = asyncio.ensure_future(client.connect())
+    await box.until("fired", name=fault)
+
+    await client.close()
+
+    with pytest.raises(ClientClosed):
+        await connecting
+    assert await others() == set()
+
+
+@pytest.mark.parametrize("fault", ["upgrade-silent", "identity-lost"])
+async def test_a_cancelled_connect_leaves_nothing(box: BorgeeSandbox, fault: str) -> None:
+    """The cancellation comes through, and the client is closed."""
+    box.fault(fault)
+    client = client_of(box)
+    connecting = asyncio.ensure_future(client.connect())
+    await box.until("fired", name=fault)
+
+    connecting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+    assert client.state.status is Status.CLOSED
+    assert await others() == set()
+
+
+async def test_a_failed_connect_leaves_nothing(box: BorgeeSandbox) -> None:
+    """The failure is raised, kept, and final."""
+    box.fault("upgrade-503")
+    client = client_of(box)
+
+    with pytest.raises(ConnectFailed):
+        await client.connect()
+
+    assert isinstance(client.failure, ConnectFailed)
+    assert await others() == set()
+    with pytest.raises(ConnectFailed):
+        await client.connect()
+    with pytest.raises(ConnectFailed):
+        await client.act(actions.list_channels())
+    assert [delivery async for delivery in client.deliveries()] == []
+
+
+async def test_there_is_one_receiver(box: BorgeeSandbox) -> None:
+    """A second one at the same time is an error; one after the other is not."""
+    async with online(box) as client:
+        await box.until("connected")
+        box.human.say(DM, "hello")
+        first = client.deliveries()
+        delivery = await anext(first)
+
+        with pytest.raises(ProtocolError):
+            await anext(client.deliveries())
+
+        await delivery.checkpoint()
+        await delivery.checkpoint()
+        with pytest.raises(DeliveryResolved):
+            await delivery.fail(RuntimeError("too late"))
+        await first.aclose()  # type: ignore[attr-defined]  # an async generator
+        box.human.say(DM, "again")
+        async for again in client.deliveries():
+            assert again.event.body == "again"
+            break
+        assert client.state.status is Status.ONLINE
+
+
+async def test_a_drain_ends_the_iteration(box: BorgeeSandbox) -> None:
+    """Whoever waits for the next event is let go, and actions go on."""
+    async with online(box) as client:
+        receiving = asyncio.ensure_future(anext(client.deliveries(), None))
+        await asyncio.sleep(0)
+
+        client.stop_deliveries()
+
+        assert await receiving is None
+        assert await client.act(actions.list_channels())
+
+
+async def test_the_states_can_be_followed(box: BorgeeSandbox) -> None:
+    """From the first to the final one, over a reconnect."""
+    client = client_of(box)
+    seen: list[Status] = []
+    back = asyncio.Event()
+
+    async def follow() -> None:
+        async for state in client.state_changes():
+            seen.append(state.status)
+            if seen.count(Status.ONLINE) == 2:
+                back.set()
+
+    following = asyncio.ensure_future(follow())
+    await client.connect()
+    await box.until("connected")
+    box.human.cut()
+    async with asyncio.timeout(10):
+        await back.wait()
+    await client.close()
+    await following
+
+    assert seen == [
+        Status.CONNECTING,
+        Status.ONLINE,
+        Status.RECONNECTING,
+        Status.ONLINE,
+        Status.CLOSED,
+    ]
+
+
+async def test_a_switch_is_told(box: BorgeeSandbox) -> None:
+    """On the loop, with its reason (W28)."""
+    told: list[AgentToggle] = []
+    heard = asyncio.Event()
+
+    def toggled(toggle: AgentToggle) -> None:
+        told.append(toggle)
+        heard.set()
+
+    async with online(box, handlers=Handlers(toggle=toggled)):
+        await box.until("connected")
+        box.human.toggle("disable", reason="holidays")
+        async with asyncio.timeout(10):
+            await heard.wait()
+
+    assert told == [AgentToggle("agent_sandbox", "disable", "holidays")]
+
+
+async def test_its_own_faults_are_no_silence(box: BorgeeSandbox) -> None:
+    """A bug that ends one of its tasks ends the client with an error of its own, instead of leaving it dead online."""
+
+    def broken(toggle: AgentToggle) -> None:
+        raise RuntimeError("a handler that must not raise")
+
+    async with online(box, handlers=Handlers(toggle=broken)) as client:
+        await box.until("connected")
+        box.human.toggle("enable")
+        async for state in client.state_changes():
+            if state.is_final:
+                break
+
+    assert (state.status, state.code) == (Status.ERROR, "bpp.internal")
+
+
+async def test_all_of_its_time_is_the_clock_s(box: BorgeeSandbox) -> None:
+    """Heartbeats, time-outs and silence follow the clock that was handed in."""
+    clock = ManualClock()
+    async with online(box, clock=clock) as client:
+        await box.until("connected")
+        await clock.advance(20)
+        await box.until("frame", type="heartbeat")
+        box.fault("action-lost")
+        pending = asyncio.ensure_future(client.act(actions.list_channels()))
+        await box.until("action", name="list_channels")
+
+        for pongs in (1, 2, 3):  # the server is alive, so only the action runs out of time
+            await clock.advance(10)
+            box.human.ping()
+            await box.until("frame", type="pong", count=pongs)
+
+        with pytest.raises(Exception, match="30 s"):
+            await pending
+        assert client.state.status is Status.ONLINE
+
+
+async def test_an_action_before_connect_is_refused(box: BorgeeSandbox) -> None:
+    """Nothing is queued for a connection that nobody has asked for."""
+    with pytest.raises(NotOnline):
+        await client_of(box).act(actions.list_channels())
