@@ -94,6 +94,9 @@ test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation
 crash-canon: $(STAMP)  ## kill a real gateway two hundred times while people talk to it, ten times with the host's guard on
 	$(BIN)/python -m pytest tests/acceptance/test_gateway_crash.py tests/acceptance/test_gateway_recovery.py $(TEST_ARGS)
 
+crash-borgee: $(STAMP)  ## kill the Borgee adapter at each durable step and CRASH_KILLS=300 times at random, under load
+	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_crash.py --timeout 3600 $(TEST_ARGS)
+
 crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
 

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 from borgee_hermes.announcing import Announcer
 from borgee_hermes.bpp import actions
-from borgee_hermes.bpp.errors import IdentityInvalid
+from borgee_hermes.bpp.errors import IdentityInvalid, ProtocolCapacity
 from borgee_hermes.bpp.events import AgentToggle
 from borgee_hermes.bpp.port import BppSession, Handlers
 from borgee_hermes.bpp.state import Status as Connection
@@ -292,7 +292,7 @@ class BorgeeRuntime:
                 sentence = (
                     self._shown(failure) if failure is not None else f"Borgee's connection has ended ({state.code})"
                 )
-                retryable = failure.retryable if failure is not None else True
+                retryable = failure is None or failure.retryable or isinstance(failure, ProtocolCapacity)
                 self._go_down(Refusal("borgee_connection", sentence, retryable))
 
     def _toggled(self, toggle: AgentToggle) -> None:

@@ -19,6 +19,7 @@ from borgee_hermes.bpp.errors import (
     NotOnline,
     PeerProtocolClose,
     PermissionDenied,
+    ProtocolCapacity,
     StaleDelivery,
 )
 from borgee_hermes.bpp.events import AgentToggle
@@ -310,6 +311,21 @@ async def test_an_inbox_call_that_hangs_while_stopping(own_home: Path, hangs: st
         assert not stage.adapter.has_fatal_error
 
 
+async def test_a_lock_that_cannot_be_freed_does_not_keep_the_rest(own_home: Path) -> None:
+    """W24: the other lock is freed, and the adapter is disconnected."""
+    async with staged(own_home, answers) as stage:
+
+        def fails(scope: str, identity: str) -> None:
+            stage.locks.calls.append(("release", scope))
+            raise OSError("the lock folder is gone")
+
+        stage.locks.release = fails  # type: ignore[method-assign]
+        await stage.adapter.disconnect()
+
+        assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
+        assert not stage.adapter.is_connected
+
+
 # -- faults -----------------------------------------------------------------------------------------------------------
 
 
@@ -474,7 +490,12 @@ async def test_a_connection_that_ends_before_the_checkpoint_is_no_fault(own_home
 
 @pytest.mark.parametrize(
     ("failure", "retryable"),
-    [(AuthFailed("refused"), False), (PeerProtocolClose("1002"), False), (ConnectFailed("gone"), True)],
+    [
+        (AuthFailed("refused"), False),
+        (PeerProtocolClose("1002"), False),
+        (ConnectFailed("gone"), True),
+        (ProtocolCapacity("a burst"), True),
+    ],
     ids=lambda value: type(value).__name__,
 )
 async def test_a_client_that_gives_up_is_told_to_hermes(own_home: Path, failure: BppError, retryable: bool) -> None:
