@@ -213,8 +213,8 @@ _canon_ops_takes() {
         *' --hermes-home') takes='folders' ;;
         *' --color') takes='words auto always never' ;;
         *' --type') takes='words auto str int float bool null json' ;;
-        'install --platform' | 'host show --platform' | 'logs --platform') takes='words canon' ;;
-        'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
+        'install --platform' | 'logs --platform') takes='words canon' ;;
+        'host show --platform' | 'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
         *' --environment') takes='words canon-prod-v1 canon-dev-v1' ;;
         *' --level') takes='words debug info warning error critical' ;;
         *' --store') takes='words file keyring' ;;

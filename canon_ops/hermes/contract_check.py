@@ -7,13 +7,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from canon_ops.hermes.contract import Described, Difference, Need, compare
+from canon_ops.hermes.contract_borgee import BORGEE_NEEDS
 from canon_ops.hermes.contract_cache import described_or_kept
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.host_call import describe_symbols
 
 __all__ = ["NEEDS", "contract_differences"]
 
-NEEDS: Mapping[str, tuple[Need, ...]] = MappingProxyType({"canon": CANON_NEEDS})
+NEEDS: Mapping[str, tuple[Need, ...]] = MappingProxyType({"canon": CANON_NEEDS, "borgee": BORGEE_NEEDS})
 """The needs of each platform by its name."""
 
 

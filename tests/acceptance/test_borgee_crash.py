@@ -20,6 +20,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -209,6 +210,17 @@ def world(folder: Path, seed: int) -> Iterator[World]:
 
 
 @pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: a kill leaves the kernel's memory alone, so it hides nothing."""
+    memory = Path("/dev/shm")  # noqa: S108
+    if not memory.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name)
+
+
+@pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
     """Print a line that pytest does not swallow."""
 
@@ -256,9 +268,9 @@ def nth(point: str) -> str:
 
 
 @pytest.mark.parametrize("point", ["claim:after", "finish:before"])
-def test_killed_between_a_claim_and_its_end(tmp_path: Path, point: str) -> None:
+def test_killed_between_a_claim_and_its_end(folder: Path, point: str) -> None:
     """The two moments at which a turn is nobody's: in doubt afterwards, and settled by a person."""
-    with world(tmp_path, seed=1) as it:
+    with world(folder, seed=1) as it:
         killed_at(it, nth(point))
         it.finish()
 
@@ -266,9 +278,9 @@ def test_killed_between_a_claim_and_its_end(tmp_path: Path, point: str) -> None:
 
 
 @pytest.mark.long
-def test_killed_at_every_durable_step(tmp_path: Path, report: Callable[[str], None]) -> None:
+def test_killed_at_every_durable_step(folder: Path, report: Callable[[str], None]) -> None:
     """Before and after each commit that the inbox makes, one after the other in one home."""
-    with world(tmp_path, seed=2) as it:
+    with world(folder, seed=2) as it:
         for point in POINTS:
             killed_at(it, nth(point))
             it.settle()
@@ -282,11 +294,11 @@ def test_killed_at_every_durable_step(tmp_path: Path, report: Callable[[str], No
 
 
 @pytest.mark.long
-def test_killed_at_random_under_load(tmp_path: Path, report: Callable[[str], None]) -> None:
+def test_killed_at_random_under_load(folder: Path, report: Callable[[str], None]) -> None:
     """Seeded SIGKILLs while eight sessions talk; half of the decisions go through the running process."""
     kills = int(os.environ.get("CRASH_KILLS", "300"))
     traces: set[tuple[Any, ...]] = set()
-    with world(tmp_path, seed=int(os.environ.get("CRASH_SEED", "3"))) as it:
+    with world(folder, seed=int(os.environ.get("CRASH_SEED", "3"))) as it:
         for _ in range(kills):
             victim, is_ready = it.next_life()
             assert is_ready

@@ -147,7 +147,8 @@ def test_quarantine_without_a_session_says_so(do: Do) -> None:
 
     do(store.quarantine_in_doubt, {session_of("another")}, now_s=5.0)
 
-    assert do(store.get, seq).outcome == Outcome.QUARANTINED_NO_SESSION
+    row = do(store.get, seq)
+    assert (row.status, row.outcome) == (Status.QUARANTINED, Outcome.QUARANTINED_NO_SESSION)
 
 
 @pytest.mark.parametrize(

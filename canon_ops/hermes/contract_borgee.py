@@ -1,0 +1,138 @@
+"""What the Borgee platform relies on of Hermes: one row a symbol.
+
+The rows mirror ``borgee_hermes/host.py`` and ``adapter.py``; a test holds them against the real host.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from canon_ops.hermes.contract import Need, Use
+
+__all__ = ["BORGEE_NEEDS"]
+
+_BASE: Final = "gateway.platforms.base:BasePlatformAdapter"
+_STORE: Final = "gateway.session:SessionStore"
+
+
+def _called(member: str, why: str, arguments: int = 0, *keywords: str, is_async: bool = False) -> Need:
+    return Need(f"{_BASE}.{member}", Use.CALL, why, arguments, keywords, is_async)
+
+
+def _overridden(member: str, why: str, *keywords: str, is_async: bool = True) -> Need:
+    return Need(f"{_BASE}.{member}", Use.OVERRIDE, why, keywords=keywords, is_async=is_async)
+
+
+BORGEE_NEEDS: Final[tuple[Need, ...]] = (
+    # who the host is, and where
+    Need("hermes_cli:__version__", Use.VALUE, "the audited table is asked with it"),
+    Need("hermes_constants:get_hermes_home", Use.CALL, "the home whose inbox is opened"),
+    Need("agent.secret_scope:is_multiplex_active", Use.CALL, "one process serves one agent"),
+    # registration
+    Need(
+        "hermes_cli.plugins:PluginContext.register_platform",
+        Use.CALL,
+        "registers Borgee",
+        keywords=("name", "label", "adapter_factory", "check_fn", "validate_config", "required_env", "install_hint"),
+    ),
+    Need(
+        "hermes_cli.plugins:PluginContext.register_tool",
+        Use.CALL,
+        "gives the model Borgee's tools",
+        keywords=("name", "toolset", "schema", "handler", "check_fn", "requires_env", "is_async", "description"),
+    ),
+    Need(
+        "gateway.platform_registry:PlatformEntry",
+        Use.VALUE,
+        "what a platform may say about itself",
+        holds=(
+            "name", "label", "adapter_factory", "check_fn", "validate_config", "is_connected", "required_env",
+            "install_hint", "apply_yaml_config_fn", "cron_deliver_env_var", "max_message_length", "pii_safe",
+            "allow_update_command", "platform_hint", "emoji",
+        ),
+        without="the argument is left out",
+    ),
+    # commands, questions, locks, sessions
+    Need("hermes_cli.commands:resolve_command", Use.CALL, "knows commands before they are stored", 1),
+    Need("hermes_cli.commands:should_bypass_active_session", Use.CALL, "lets commands pass a running turn", 1),
+    Need("hermes_cli.plugins:get_plugin_command_handler", Use.CALL, "knows plugins' commands", 1),
+    Need(
+        "tools.clarify_gateway:get_pending_for_session",
+        Use.CALL,
+        "an answer passes the turn that asks",
+        1,
+        ("include_choice_prompts",),
+    ),
+    Need("gateway.status:acquire_scoped_lock", Use.CALL, "one process for a home and a key", 3),
+    Need("gateway.status:release_scoped_lock", Use.CALL, "frees them", 2),
+    Need(f"{_STORE}.list_sessions", Use.CALL, "interrupted sessions are suspended before anything runs"),
+    Need(f"{_STORE}.peek_session_id", Use.CALL, "whether the host knows a session", 1),
+    Need(f"{_STORE}.suspend_session", Use.CALL, "a session in doubt begins afresh", 1),
+    Need(f"{_STORE}.reset_session", Use.CALL, "a person's decision begins afresh", 1),
+    # classes and values
+    Need("gateway.config:Platform", Use.VALUE, "the platform's name as the host's enum"),
+    Need("gateway.platforms.base:MessageType", Use.VALUE, "what kind a message is", holds=("TEXT",)),
+    Need(
+        "gateway.platforms.base:MessageEvent",
+        Use.CALL,
+        "hands a message to the host",
+        keywords=(
+            "text", "message_type", "source", "raw_message", "message_id", "reply_to_message_id", "channel_prompt",
+            "timestamp",
+        ),
+    ),
+    Need(
+        "gateway.platforms.base:SendResult",
+        Use.CALL,
+        "answers a send",
+        keywords=("success", "message_id", "error", "retryable"),
+    ),
+    Need(
+        "gateway.session:build_session_key",
+        Use.CALL,
+        "receipts are ordered by the session's key",
+        1,
+        ("group_sessions_per_user", "thread_sessions_per_user"),
+    ),
+    # the base class: what the host calls
+    Need(_BASE, Use.CALL, "the adapter's base class", 2),
+    _overridden("name", "the platform's name in logs", is_async=False),
+    _overridden("authorization_is_upstream", "Borgee has applied membership", is_async=False),
+    _overridden("connect", "the platform starts", "is_reconnect"),
+    _overridden("disconnect", "the platform stops"),
+    _overridden("get_chat_info", "names a channel", "chat_id"),
+    _overridden("send", "whatever the host says", "chat_id", "content", "reply_to", "metadata"),
+    _overridden("edit_message", "a draft grows", "chat_id", "message_id", "content", "finalize", "metadata"),
+    _overridden("delete_message", "a message is taken away", "chat_id", "message_id"),
+    _overridden("send_typing", "nothing: reports about work say it", "chat_id", "metadata"),
+    _overridden("set_message_handler", "watches what a command's handler raises", "handler", is_async=False),
+    _overridden("on_processing_start", "a turn begins", "event"),
+    _overridden("on_processing_complete", "a turn ends", "event", "outcome"),
+    _overridden("get_pending_message", "a text put aside is taken into a turn", "session_key", is_async=False),
+    # the base class: what we call and look at
+    _called("handle_message", "hands a message to the host", 1, is_async=True),
+    _called(
+        "build_source", "says where a message comes from", 0,
+        "chat_id", "chat_name", "chat_type", "user_id", "user_name", "message_id",
+    ),
+    _called("_unwrap_ephemeral", "reads the answer of a plugin's command", 1),
+    _called("_send_with_retry", "sends the answer of a plugin's command", 0, "chat_id", "content", "reply_to",
+            is_async=True),
+    _called("_heal_stale_session_lock", "frees a session whose task is gone", 1),
+    _called("cancel_background_tasks", "ends turns at the end of a drain", is_async=True),
+    _called("_set_fatal_error", "tells why the platform is down", 2, "retryable"),
+    _called("_notify_fatal_error", "makes the host act on it", is_async=True),
+    _called("_mark_connected", "tells that the platform is up"),
+    _called("_mark_disconnected", "tells that it is down on purpose"),
+    Need(f"{_BASE}._active_sessions", Use.ATTRIBUTE, "which sessions are busy"),
+    Need(f"{_BASE}._background_tasks", Use.ATTRIBUTE, "what a drain waits for"),
+    Need(f"{_BASE}._busy_text_mode", Use.ATTRIBUTE, "text for a busy session is queued"),
+    Need(f"{_BASE}._session_store", Use.ATTRIBUTE, "the host's sessions"),
+    Need(f"{_BASE}._message_handler", Use.ATTRIBUTE, "runs a plugin's command"),
+    Need(f"{_BASE}._session_tasks", Use.ATTRIBUTE, "whose end frees a session",
+         without="a session whose task vanished stays busy until its next message"),
+    Need("gateway.run:GatewayRunner._startup_restore_queue", Use.ATTRIBUTE, "a message that was only put aside",
+         without="it counts as done when the host says so"),
+    Need("gateway.run:GatewayRunner._draining", Use.ATTRIBUTE, "an interrupted turn is no success",
+         without="it counts as done when the host says so"),
+)  # fmt: skip
