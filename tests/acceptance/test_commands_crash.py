@@ -90,7 +90,7 @@ def test_no_command_changes_a_disk_past_the_counted_steps(case: str, folder: Pat
         check=True,
     )
     points = json.loads(run.stdout.splitlines()[0])["points"]
-    home, log = make_user(folder / "traced"), folder / "log"
+    home, log = make_user(folder / "traced", case), folder / "log"
 
     subprocess.run(
         ["strace", "-f", "-y", "-o", str(log), "-e", f"trace={','.join(SYSTEM_CALLS)}",
@@ -99,7 +99,7 @@ def test_no_command_changes_a_disk_past_the_counted_steps(case: str, folder: Pat
     )  # fmt: skip
 
     assert list(changes(log.read_text(errors="replace"), home)) == points
-    assert contents(home) != contents(make_user(folder / "before"))
+    assert contents(home) != contents(make_user(folder / "before", case))
     assert stale(home) == []
 
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from canon_ops.cli.main import start
 from canon_ops.cli.streams import Streams
 from canon_ops.errors import CanonOpsError
@@ -34,6 +36,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "env lint": ("env", "lint", "--fix"),
     "env in a new home": ("env", "set", "CANON_AGENT", "desk", "--hermes-home", "{home}/.hermes/profiles/new"),
     "config set": ("config", "set", "streaming.enabled", "false"),
+    "config heal": ("config", "heal", "--yes"),
+    "undo": ("undo",),
     "preferences set": ("preferences", "set", "keyring.use", "false"),
     "profile bind": ("profile", "bind", "desk", "--yes"),
     "profile import": ("profile", "import", "{home}/offered.json", "--replace"),
@@ -53,8 +57,16 @@ platforms:
 ENV = "# kept\nTZ=UTC\nTZ=CET\nCANON_API_KEY=older-0123456789-key\nCANON_ENVIRONMENT_ID=canon-dev-v1\n"
 
 
-def make_user(folder: Path) -> Path:
-    """A home folder with everything that the commands change."""
+STRIPPED = yaml.safe_dump(yaml.safe_load(CONFIG))
+# By case: config.yaml, what we made of it, and what is there when the command comes.
+EARLIER = {
+    "config heal": (STRIPPED, CONFIG, STRIPPED),
+    "undo": (CONFIG.replace("true", "false"), CONFIG, CONFIG),
+}
+
+
+def make_user(folder: Path, case: str = "") -> Path:
+    """A home folder with everything that the commands change, and what came before where a case needs it."""
     home = folder / "user"
     files = {
         ".hermes/config.yaml": CONFIG,
@@ -69,6 +81,14 @@ def make_user(folder: Path) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file.write_text(text)
         file.chmod(0o600)
+    if case in EARLIER:
+        config = home / ".hermes" / "config.yaml"
+        first, ours, now = EARLIER[case]
+        config.write_text(first)
+        with Transaction(home / ".hermes", label="config set") as earlier:
+            earlier.stage(config, ours.encode())
+            earlier.commit()
+        config.write_text(now)
     return home
 
 
@@ -140,8 +160,8 @@ def report(label: str, how: str, home: Path, before: dict[str, str], after: dict
 
 def played(case: str, folder: Path, *, every: int | None = 1) -> Iterator[dict[str, Any]]:
     """First the steps and both states, then one row a schedule."""
-    carry_out(case, make_user(folder / "once"))  # what a command imports, its children need not import again
-    before = contents(make_user(folder / "try"))
+    carry_out(case, make_user(folder / "once", case))  # what a command imports, its children need not import again
+    before = contents(make_user(folder / "try", case))
     counted = folder / "points"
     home = folder / "try" / "user"
 
@@ -159,7 +179,7 @@ def played(case: str, folder: Path, *, every: int | None = 1) -> Iterator[dict[s
     for number, (label, make_disk) in enumerate(schedules(points)):
         if every is not None and number % every == 0:
             shutil.rmtree(folder / "try")
-            how = play(scenario(case), make_user(folder / "try"), make_disk())
+            how = play(scenario(case), make_user(folder / "try", case), make_disk())
             yield report(label, how, home, before, after)
 
 
