@@ -12,6 +12,9 @@ from pathlib import Path
 
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.transaction import FileChange, Transaction, digest
+from canon_ops.files.yaml_difference import differences
+from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.writing import Writing, Written
 
@@ -43,15 +46,20 @@ def plan_config(writing: Writing, edit: Edit) -> ConfigPlan:
     """Apply ``edit`` to the file as it is, and write nothing.
 
     Raises:
-        ManagedHome: the home belongs to a package manager.
+        ManagedHome, PinnedByAdministrator: the home, or a value that changes, belongs to somebody else.
         ConfigSyntaxError, ConfigRefused, ProofFailed: the text cannot be read, or the edit cannot be made safely.
         ChangedUnderUs: it is not the file that the caller last saw.
     """
     file = writing.home.config_file
+    if (managed := refuse_managed(writing.home)) is not None:
+        raise managed
     with _transaction(writing, dry_run=True) as transaction:
         writing.expect(transaction, file)
         before = transaction.read(file)
-        after = edit(ConfigDocument.parse(before or b"", str(file))).data
+        old = ConfigDocument.parse(before or b"", str(file))
+        new = edit(old)
+        _refuse_pinned(writing.home, old, new)
+        after = new.data
         if after != (before or b""):
             transaction.stage(file, after, private=True)
         return ConfigPlan(file, before, after, transaction.changes())
@@ -82,6 +90,13 @@ def keep_config(writing: Writing) -> str | None:
     with writing.transaction(writing.home.path) as transaction:
         writing.expect(transaction, writing.home.config_file)
         return transaction.keep(writing.home.config_file)
+
+
+def _refuse_pinned(home: HermesHome, old: ConfigDocument, new: ConfigDocument) -> None:
+    """Refuse a text that reads differently where the administrator decides."""
+    if (scope := managed_scope(home)) is not None:
+        for difference in differences(old.value, new.value):
+            scope.refuse_path(difference.path)
 
 
 def _transaction(writing: Writing, *, dry_run: bool) -> Transaction:

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError
-from canon_ops.files.history import History, NoSuchEntry
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import FileChange
 from canon_ops.files.yaml_difference import MISSING, differences
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.changes import Look
+from canon_ops.operate.kept_config import find_kept, kept_configs
 
-__all__ = ["Compared", "ValueDifference", "compare_config", "kept_texts"]
+__all__ = ["Compared", "ValueDifference", "compare_config"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +54,16 @@ def compare_config(home: HermesHome, identity: str | None, *, mask: Callable[[st
         NotAFile, DiskError: file or history cannot be read.
     """
     file = home.config_file
-    history = History(home.path)
-    wanted = history.find(identity).id if identity is not None else None
-    kept = next((each for each in kept_texts(home, history) if wanted in (None, each[0])), None)
+    kept = next(kept_configs(home), None) if identity is None else find_kept(home, identity)
     if kept is None:
-        if wanted is not None:
-            raise NoSuchEntry(f"{wanted} holds no text of {file}", fix=home.own_command("history list"))
         return Compared(file, None, None, False, None, "")
-    since, command, before = kept
+    before = kept.after
     after = read_optional(file)
     for text in (before, after):
         look(file, text or b"")
     change = FileChange(file, file, before, after)
     diff = change.diff(mask=mask) if before != after else ""
-    return Compared(file, since, command, before != after, _values(before, after, str(file)), diff)
-
-
-def kept_texts(home: HermesHome, history: History) -> list[tuple[str, str, bytes | None]]:
-    """Id, command and text of config.yaml after each entry that has one, newest first."""
-    found = []
-    for record in history.records():
-        for number, file in enumerate(record.files):
-            if file.path == str(home.config_file) and record.outcome != "abandoned":
-                try:
-                    found.append((record.id, record.label, history.texts(record, "after")[number]))
-                except NoSuchEntry:  # taken out of the history: it held a key
-                    continue
-    return found
+    return Compared(file, kept.record.id, kept.record.label, before != after, _values(before, after, str(file)), diff)
 
 
 def _values(before: bytes | None, after: bytes | None, file: str) -> tuple[ValueDifference, ...] | None:

@@ -9,7 +9,6 @@ saves, and not what a person does by hand. The newest loss counts, unless its co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,13 +17,12 @@ from typing import ClassVar
 from canon_ops.errors import CanonOpsError, NotFoundError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.heal import Healed, heal, own_comments
-from canon_ops.files.history import History, NoSuchEntry
 from canon_ops.files.reading import read_optional
-from canon_ops.files.records import Record
 from canon_ops.files.transaction import Transaction
 from canon_ops.hermes.boilerplate import find_boilerplate
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.change_config import ConfigPlan, plan_config
+from canon_ops.operate.kept_config import find_kept, kept_configs
 from canon_ops.operate.writing import Writing
 
 __all__ = [
@@ -76,17 +74,18 @@ def find_loss(home: HermesHome) -> Loss | None:
         return None
     lacks = _comments(present)
     behind = present
-    for record, before, after in _texts(home):
-        gap = _comments_or_none(after) if after != behind else None
+    for kept in kept_configs(home):
+        record = kept.record
+        gap = _comments_or_none(kept.after) if kept.after != behind else None
         if gap and (gap & _comments(behind)).total() * 2 < gap.total():
             missing = (gap - lacks).total()
             if missing * 2 > gap.total():
-                return Loss(record.id, record.label, missing, after)
+                return Loss(record.id, record.label, missing, kept.after)
         if record.outcome == "kept" or record.label.startswith(HEAL_LABEL):
             return None
-        if before is None or _comments_or_none(before) is None:
+        if kept.before is None or _comments_or_none(kept.before) is None:
             return None
-        behind = before
+        behind = kept.before
     return None
 
 
@@ -137,30 +136,10 @@ def healed_document(older: bytes, present: ConfigDocument) -> tuple[ConfigDocume
 
 
 def _loss_since(home: HermesHome, identity: str) -> Loss:
-    history = History(home.path)
-    wanted = history.find(identity)
-    for record, _, after in _texts(home):
-        if record.id == wanted.id:
-            present = read_optional(home.config_file) or b""
-            missing = (_comments(after) - _comments(present)).total()
-            return Loss(record.id, record.label, missing, after)
-    raise NoSuchEntry(f"{wanted.id} holds no text of {home.config_file}", fix=home.own_command("history list"))
-
-
-def _texts(home: HermesHome) -> Iterator[tuple[Record, bytes | None, bytes]]:
-    """Every entry that has a text of config.yaml, newest first, with the text before and after it."""
-    history = History(home.path)
-    for record in history.records():
-        numbers = [number for number, file in enumerate(record.files) if file.path == str(home.config_file)]
-        if not numbers or record.outcome == "abandoned":
-            continue
-        try:
-            before = history.texts(record, "before")[numbers[0]]
-            after = history.texts(record, "after")[numbers[0]]
-        except NoSuchEntry:  # taken out of the history: it held a key
-            continue
-        if after is not None:
-            yield record, before, after
+    kept = find_kept(home, identity)
+    present = read_optional(home.config_file) or b""
+    missing = (_comments(kept.after) - _comments(present)).total()
+    return Loss(kept.record.id, kept.record.label, missing, kept.after)
 
 
 @lru_cache(maxsize=64)
@@ -190,6 +169,6 @@ def keep_comments(transaction: Transaction, home: HermesHome) -> str | None:
         present = transaction.read(home.config_file)
         if present is None or not _comments(present) or find_loss(home) is not None:
             return None
-        newest = next((after for _, _, after in _texts(home)), None)
-        return None if newest == present else transaction.keep(home.config_file)
+        newest = next(kept_configs(home), None)
+        return None if newest is not None and newest.after == present else transaction.keep(home.config_file)
     return None

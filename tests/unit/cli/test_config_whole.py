@@ -390,6 +390,44 @@ def test_edit_gives_up_on_a_text_that_stays_broken(
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("words", [("edit",), ("recommend", "--yes"), ("heal", "--since", "2")])
+def test_a_managed_home_is_not_changed_as_a_whole_either(
+    program: Runner, config: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused before an editor is opened or anything is asked."""
+    program("config", "snapshot")
+    monkeypatch.setenv("HERMES_MANAGED", "nixos")
+    monkeypatch.setenv("EDITOR", "/nonexistent")
+
+    ran = program("config", *words)
+
+    assert ran.code == 1
+    assert "managed by NixOS" in ran.err
+
+
+def test_what_the_administrator_decides_is_not_changed_as_a_whole_either(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit of another key is made; one of a pinned key is refused, and the work is kept."""
+    scope = tmp_path / "etc"
+    scope.mkdir()
+    (scope / "config.yaml").write_text("streaming:\n  enabled: true\n")
+    monkeypatch.setenv("HERMES_MANAGED_DIR", str(scope))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv(
+        "EDITOR", editor(tmp_path, CONFIG + "a: 1\n", CONFIG.replace("enabled: true   #", "enabled: no   #"))
+    )
+
+    free, pinned = program("config", "edit", "--yes"), program("config", "edit", "--yes")
+
+    assert (free.code, pinned.code) == (0, 1)
+    assert (
+        f"The administrator of this machine decides about streaming.enabled, in {scope / 'config.yaml'}" in pinned.err
+    )
+    assert "your text is kept: " in pinned.err
+    assert config.read_text() == CONFIG + "a: 1\n"
+
+
 def test_edit_without_an_editor_says_which_variable(program: Runner, config: Path) -> None:
     """Exit 2; an editor that fails is exit 3."""
     assert program("config", "edit").code == 2

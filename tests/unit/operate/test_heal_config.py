@@ -144,3 +144,15 @@ def test_the_text_with_the_comments_outlives_the_retention(home: HermesHome) -> 
     assert loss is not None and loss.text == COMMENTED
     assert entries == 4
     assert len(History(home.path).records()) == 3
+
+
+def test_a_home_under_another_name_has_the_same_history(tmp_path: Path) -> None:
+    """The file behind the links counts, not the name that a command was given."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    through = resolve_home({"HOME": str(tmp_path)}, hermes_home=link)
+    ours(through, COMMENTED)
+    theirs(through, STRIPPED)
+
+    assert find_loss(resolve_home({"HOME": str(tmp_path)}, hermes_home=real)) is not None
