@@ -83,7 +83,7 @@ _canon_ops_filter() {
 _canon_ops_members() {
     reply=""
     case "$path" in
-        '') reply='install setup upgrade rollback uninstall host config env profile creds preferences history undo status inbox outbox doctor explain gateway logs version demo sandbox completion man schema' ;;
+        '') reply='install setup upgrade rollback uninstall host config env profile creds preferences history undo status approvals inbox outbox doctor explain gateway logs version demo sandbox completion man schema' ;;
         'setup') reply='canon' ;;
         'host') reply='show list' ;;
         'config') reply='get set unset add remove list path validate diff edit recommend snapshot heal' ;;
@@ -92,6 +92,7 @@ _canon_ops_members() {
         'creds') reply='list test move remove audit' ;;
         'preferences') reply='list set unset' ;;
         'history') reply='list show' ;;
+        'approvals') reply='list show audit verify export prune' ;;
         'inbox') reply='list show stats discard requeue' ;;
         'outbox') reply='list show retry discard' ;;
         'gateway') reply='status restart' ;;
@@ -165,6 +166,13 @@ _canon_ops_options() {
         'history show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'undo') reply='--dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'status') reply='--watch --all-profiles --python -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals') reply='-h --help' ;;
+        'approvals list') reply='--state --needs --conversation --since -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals audit') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals verify') reply='--quarantine -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals export') reply='--format --state --needs --conversation --since -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals prune') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'inbox') reply='-h --help' ;;
         'inbox list') reply='--status --session -n --last -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'inbox show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -205,7 +213,7 @@ _canon_ops_options() {
 _canon_ops_takes() {
     takes=""
     case "$path $1" in
-        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --since' | *' --from-env' | *' --readers' | *' -n' | *' --last' | *' --watch' | *' --session' | *' --lines' | *' --grep' | *' --message' | *' --answer' | *' --prompt' | *' --port' | *' --stream-port' | *' --fault' | *' --admin-port' | *' --default-answer' | 'host show --python') takes='any' ;;
+        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --since' | *' --from-env' | *' --readers' | *' -n' | *' --last' | *' --watch' | *' --conversation' | *' --session' | *' --lines' | *' --grep' | *' --message' | *' --answer' | *' --prompt' | *' --port' | *' --stream-port' | *' --fault' | *' --admin-port' | *' --default-answer' | 'host show --python') takes='any' ;;
         *' --agent-id') takes='ask agent-id' ;;
         *' --canon-profile' | *' --use-profile') takes='ask canon-profile' ;;
         *' -p' | *' --profile') takes='ask hermes-profile' ;;
@@ -216,15 +224,18 @@ _canon_ops_takes() {
         'install --platform' | 'logs --platform') takes='words canon' ;;
         'host show --platform' | 'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
         *' --environment') takes='words canon-prod-v1 canon-dev-v1' ;;
+        *' --state') takes='words creating pending consuming resolved expired orphaned' ;;
         *' --level') takes='words debug info warning error critical' ;;
         *' --store') takes='words file keyring' ;;
         *' --file') takes='words gateway agent errors' ;;
         *' --area') takes='words host plugin config env platform gateway settings creds registration net fs canon' ;;
         *' --only' | *' --skip') takes='words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex config.comments_lost config.tabs config.documents config.managed config.mode config.owner config.symlink config.duplicate_key config.dropped_key config.text_list config.value config.bare_word config.null_section env.duplicate env.encoding env.readers env.mode env.shadowed settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted creds.agents_file creds.ambiguous creds.keyring creds.copies registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network canon.inbox canon.outbox' ;;
         *' --severity-min') takes='words info warning error' ;;
+        *' --format') takes='words json csv' ;;
         *' --to') takes='words keyring file' ;;
         *' --echo') takes='words no before after' ;;
         *' --status') takes='words pending processing completed failed in_doubt quarantined' ;;
+        *' --needs') takes='words reconcile wake nothing' ;;
         *' --way') takes='words register use-profile key' ;;
     esac
 }
@@ -261,6 +272,8 @@ _canon_ops_argument() {
         'preferences unset 1') takes='words keyring.store keyring.use history.entries history.days lock.timeout' ;;
         'history show 1') takes='any' ;;
         'undo 1') takes='any' ;;
+        'approvals show 1') takes='any' ;;
+        'approvals audit '*) takes='any' ;;
         'inbox show 1') takes='any' ;;
         'inbox discard 1') takes='any' ;;
         'inbox requeue 1') takes='any' ;;
@@ -271,8 +284,8 @@ _canon_ops_argument() {
         'completion show 1') takes='words bash zsh fish' ;;
         'completion install 1') takes='words bash zsh fish' ;;
         'completion uninstall 1') takes='words bash zsh fish' ;;
-        'man show '*) takes='words add audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile recommend remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version' ;;
-        'schema show 1') takes='words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1' ;;
+        'man show '*) takes='words add approvals audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile prune recommend remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate verify version' ;;
+        'schema show 1') takes='words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.approvals.list/1 canon-ops.approvals.show/1 canon-ops.approvals.audit/1 canon-ops.approvals.verify/1 canon-ops.approvals.export/1 canon-ops.approvals.prune/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1' ;;
     esac
 }
 

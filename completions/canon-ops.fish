@@ -80,6 +80,7 @@ function __canon_ops_members
                 'history' 'Look at what this tool changed.' \
                 'undo' 'Take a change of this tool back: every file gets the bytes from before it.' \
                 'status' 'Show host, platforms, credential and gateway on one screen.' \
+                'approvals' 'Look at detached approvals: what humans were asked, how it stands, and whether the records are whole.' \
                 'inbox' 'Look at Borgee\'s messages on disk, and decide about those that a crash left in doubt.' \
                 'outbox' 'Look at what Canon does not have for certain, and decide about what it refused.' \
                 'doctor' 'Check an installation, and name the command that repairs what is wrong, or repair it.' \
@@ -146,6 +147,14 @@ function __canon_ops_members
             printf '%s\t%s\n' \
                 'list' 'List what this tool changed, the newest first.' \
                 'show' 'Show one change: when, by which command, and the difference that it made; secrets are masked.'
+        case 'approvals'
+            printf '%s\t%s\n' \
+                'list' 'List detached approvals, the newest first.' \
+                'show' 'Show one approval: what was asked, of whom, how it stands, and what it needs.' \
+                'audit' 'Print what happened to each approval, and check that the trail is whole.' \
+                'verify' 'Check the registry of detached approvals, entry by entry.' \
+                'export' 'Write approvals for another program: JSON, or CSV with a heading.' \
+                'prune' 'Drop approvals that came to their end more than 14 days ago.'
         case 'inbox'
             printf '%s\t%s\n' \
                 'list' 'List receipts of Borgee\'s inbox, the newest first.' \
@@ -1141,6 +1150,122 @@ function __canon_ops_options
                 '--color' 'When to use colour.' \
                 '-h' 'Show this message and exit.' \
                 '--help' 'Show this message and exit.'
+        case 'approvals'
+            printf '%s\t%s\n' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'approvals list'
+            printf '%s\t%s\n' \
+                '--state' 'Only approvals in this state; may be repeated.' \
+                '--needs' 'Only approvals that need this.' \
+                '--conversation' 'Only approvals of this conversation.' \
+                '--since' 'Only approvals requested since then: 2026-11-30, or 36h, or 7d.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'approvals show'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'approvals audit'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'approvals verify'
+            printf '%s\t%s\n' \
+                '--quarantine' 'Move a registry that cannot be read aside, after asking.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'approvals export'
+            printf '%s\t%s\n' \
+                '--format' '' \
+                '--state' 'Only approvals in this state; may be repeated.' \
+                '--needs' 'Only approvals that need this.' \
+                '--conversation' 'Only approvals of this conversation.' \
+                '--since' 'Only approvals requested since then: 2026-11-30, or 36h, or 7d.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'approvals prune'
+            printf '%s\t%s\n' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
         case 'inbox'
             printf '%s\t%s\n' \
                 '-h' 'Show this message and exit.' \
@@ -1692,7 +1817,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --watch' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'
@@ -1714,6 +1839,8 @@ function __canon_ops_takes
             echo 'words canon borgee'
         case '* --environment'
             echo 'words canon-prod-v1 canon-dev-v1'
+        case '* --state'
+            echo 'words creating pending consuming resolved expired orphaned'
         case '* --level'
             echo 'words debug info warning error critical'
         case '* --store'
@@ -1726,12 +1853,16 @@ function __canon_ops_takes
             echo 'words host.found host.version host.python host.layout host.command host.contract plugin.installed plugin.version plugin.owner plugin.entry_point plugin.import plugin.enabled plugin.denied config.parse env.parse platform.enabled gateway.multiplex config.comments_lost config.tabs config.documents config.managed config.mode config.owner config.symlink config.duplicate_key config.dropped_key config.text_list config.value config.bare_word config.null_section env.duplicate env.encoding env.readers env.mode env.shadowed settings.streaming settings.approvals_mode settings.display env.open_access creds.present creds.binding creds.accepted creds.agents_file creds.ambiguous creds.keyring creds.copies registration.pending net.proxy net.api net.stream net.tls net.clock net.environment gateway.running gateway.stale gateway.service gateway.hooks fs.space fs.network canon.inbox canon.outbox'
         case '* --severity-min'
             echo 'words info warning error'
+        case '* --format'
+            echo 'words json csv'
         case '* --to'
             echo 'words keyring file'
         case '* --echo'
             echo 'words no before after'
         case '* --status'
             echo 'words pending processing completed failed in_doubt quarantined'
+        case '* --needs'
+            echo 'words reconcile wake nothing'
         case '* --way'
             echo 'words register use-profile key'
     end
@@ -1797,6 +1928,10 @@ function __canon_ops_argument
             echo 'any'
         case 'undo 1'
             echo 'any'
+        case 'approvals show 1'
+            echo 'any'
+        case 'approvals audit *'
+            echo 'any'
         case 'inbox show 1'
             echo 'any'
         case 'inbox discard 1'
@@ -1818,9 +1953,9 @@ function __canon_ops_argument
         case 'completion uninstall 1'
             echo 'words bash zsh fish'
         case 'man show *'
-            echo 'words add audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile recommend remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate version'
+            echo 'words add approvals audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile prune recommend remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate verify version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.approvals.list/1 canon-ops.approvals.show/1 canon-ops.approvals.audit/1 canon-ops.approvals.verify/1 canon-ops.approvals.export/1 canon-ops.approvals.prune/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

@@ -249,6 +249,39 @@ ROOT = Entry(
         ),
         Entry("status", "Show host, platforms, credential and gateway on one screen.", "status:command", "Look"),
         Entry(
+            "approvals",
+            "Look at detached approvals: what humans were asked, how it stands, and whether the records are whole.",
+            section="Look",
+            children=(
+                Entry("list", "List detached approvals, the newest first.", "approvals:list_command"),
+                Entry(
+                    "show",
+                    "Show one approval: what was asked, of whom, how it stands, and what it needs.",
+                    "approvals:show_command",
+                ),
+                Entry(
+                    "audit",
+                    "Print what happened to each approval, and check that the trail is whole.",
+                    "approvals_care:audit_command",
+                ),
+                Entry(
+                    "verify",
+                    "Check the registry of detached approvals, entry by entry.",
+                    "approvals_care:verify_command",
+                ),
+                Entry(
+                    "export",
+                    "Write approvals for another program: JSON, or CSV with a heading.",
+                    "approvals:export_command",
+                ),
+                Entry(
+                    "prune",
+                    "Drop approvals that came to their end more than 14 days ago.",
+                    "approvals_care:prune_command",
+                ),
+            ),
+        ),
+        Entry(
             "inbox",
             "Look at Borgee's messages on disk, and decide about those that a crash left in doubt.",
             section="Look",

@@ -73,6 +73,12 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "history show": (["20260101T"], 1),
     "host list": ([], 0),
     "host show": ([], 0),
+    "approvals audit": ([], 0),
+    "approvals export": ([], 0),
+    "approvals list": ([], 0),
+    "approvals prune": ([], 0),
+    "approvals show": (["hermes-1"], 1),
+    "approvals verify": ([], 0),
     "inbox discard": (["1"], 1),
     "inbox list": ([], 0),
     "inbox requeue": (["1", "--confirm-duplicate-side-effect-risk"], 1),
@@ -110,8 +116,20 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
 WITH_A_HOST = {"host list", "host show", "install", "upgrade"}
 # They run until they are stopped; tested in test_cli_sandbox.py.
 FOREGROUND = {"sandbox borgee", "sandbox canon", "sandbox model"}
+# No record is no failure.
+NOTHING_THERE = {
+    "approvals audit",
+    "approvals list",
+    "history list",
+    "inbox list",
+    "outbox list",
+    "profile list",
+}
 # Their failure in an empty home has nothing to say on stdout.
 SILENT = {
+    "approvals audit",  # there is none, which is no failure
+    "approvals list",
+    "approvals show",
     "config edit",
     "config get",
     "config heal",
@@ -251,9 +269,7 @@ def test_a_pipe_gets_records_without_colour(name: str, call: Call) -> None:
     assert done.returncode == COMMANDS[name][1]
     assert "\x1b" not in done.stdout + done.stderr
     assert bool(done.stdout) is (name not in SILENT)
-    assert (
-        bool(done.stdout) or bool(done.stderr) or name in ("history list", "inbox list", "outbox list", "profile list")
-    )  # no record, no failure
+    assert bool(done.stdout) or bool(done.stderr) or name in NOTHING_THERE
 
 
 @every_command

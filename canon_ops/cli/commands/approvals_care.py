@@ -1,0 +1,202 @@
+"""``canon-ops approvals verify|audit|prune``: whether registry and trail are whole, and what may go.
+
+Source: command-line contract, approvals; decisions A3; the audit trail of the approvals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from canon_hermes_plugin.approvals.store import LOCK_NAME, ApprovalStore, RegistryDamaged
+from canon_hermes_plugin.approvals.trail import Line as TrailLine
+from canon_hermes_plugin.approvals.trail import Trouble
+from canon_ops.cli.command import command as declare
+from canon_ops.cli.commands.approvals import registry_of, time_text
+from canon_ops.cli.context import Context
+from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
+from canon_ops.errors import ExitCode, UsageError
+from canon_ops.files.atomic import replace_file
+from canon_ops.files.lock import FileLock
+from canon_ops.operate.writing import require_consent
+from canon_ops.runtime.clock import SystemClock
+
+__all__ = ["audit_command", "prune_command", "verify_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that cannot be right.
+
+    Attributes:
+        line: of the trail, from 1; 0 when it is about the registry.
+    """
+
+    approval_id: str
+    line: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """``data`` of ``canon-ops.approvals.verify/1``.
+
+    Attributes:
+        readable: whether the file can be understood as a whole.
+        moved_to: where ``--quarantine`` put it; null when it stayed.
+    """
+
+    registry: str
+    readable: bool
+    approvals: int
+    faults: tuple[Fault, ...]
+    moved_to: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition of the trail."""
+
+    at: str
+    process: str
+    approval_id: str
+    transition: str
+    before: str
+    after: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """``data`` of ``canon-ops.approvals.audit/1``, in the order of time."""
+
+    trail: str
+    steps: tuple[Step, ...]
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """``data`` of ``canon-ops.approvals.prune/1``."""
+
+    approval_ids: tuple[str, ...]
+
+
+@declare(
+    "approvals verify",
+    data=Verification,
+    examples=("canon-ops approvals verify", "canon-ops approvals verify --quarantine"),
+)
+@click.option("--quarantine", is_flag=True, help="Move a registry that cannot be read aside, after asking.")
+def verify_command(context: Context, quarantine: bool) -> Result:
+    """Check the registry of detached approvals, entry by entry.
+
+    A registry that cannot be read stops everything that has to do with approvals, and is never written over. With
+    --quarantine it is moved aside, and the next request begins an empty one. Whatever was open in it is then unknown
+    to this machine: humans may still answer, and no agent will hear of it.
+    """
+    store = registry_of(context)
+    try:
+        book = store.read()
+    except RegistryDamaged as error:
+        return _unreadable(context, store, error, quarantine)
+    if quarantine:
+        raise UsageError("--quarantine: the registry can be read; single damaged entries stay in it and hinder nobody")
+    faults = tuple(Fault(key, 0, why) for key, why in sorted(book.reasons.items()))
+    said = f"{len(book.entries)} approvals, {len(faults)} damaged entries in {store.file}"
+    view: list[Block] = [Line(said, Mark.ERROR if faults else Mark.OK)]
+    view += [
+        Item(Mark.ERROR, fault.approval_id, f"{fault.what}; it is kept, and nothing is done with it")
+        for fault in faults
+    ]
+    code = ExitCode.FAILED if faults else ExitCode.DONE
+    return Result(Verification(str(store.file), True, len(book.entries), faults, None), view, code)
+
+
+def _unreadable(context: Context, store: ApprovalStore, error: RegistryDamaged, quarantine: bool) -> Result:
+    fault = Fault("", 0, error.what)
+    if not quarantine:
+        report = Verification(str(store.file), False, 0, (fault,), None)
+        fix = "canon-ops approvals verify --quarantine, or put a backup back"
+        problem = Problem(error.code, error.what, fix, str(store.file))
+        return Result(report, (Item(Mark.ERROR, store.file.name, error.what, fix),), ExitCode.FAILED, (problem,))
+    if not context.options.yes:
+        lost = "Approvals that are open in it can no longer be followed from here"
+        require_consent(context.prompts, f"Move {store.file} aside? {lost}.")
+    aside = _move_aside(store)
+    said = (
+        Line(f"Moved {store.file} to {aside}.", Mark.OK),
+        Line("Approvals that were open in it are unknown to this machine now; look into it before it is deleted."),
+    )
+    return Result(Verification(str(store.file), False, 0, (fault,), str(aside)), said)
+
+
+def _move_aside(store: ApprovalStore) -> Path:
+    """Keep the damaged bytes under another name, and leave an empty registry; both under the registry's lock."""
+    stamp = time_text(SystemClock().now_ms()).replace(":", "")
+    aside = store.file.with_name(f"{store.file.name}.damaged-{stamp}")
+    with FileLock(store.file.with_name(LOCK_NAME)):
+        replace_file(aside, store.file.read_bytes(), mode=0o600)
+        replace_file(store.file, b"{}", mode=0o600)
+    return aside
+
+
+@declare(
+    "approvals audit",
+    data=Audit,
+    examples=("canon-ops approvals audit", "canon-ops approvals audit hermes-1b2c3d4e5f60718293a4"),
+)
+@click.argument("approval_ids", metavar="[ID]...", nargs=-1)
+def audit_command(context: Context, approval_ids: tuple[str, ...]) -> Result:
+    """Print what happened to each approval, and check that the trail is whole.
+
+    Every line of the trail is bound to the one before it and to the registry. An edited, deleted, swapped or cut line
+    is a fault, and so is a registry that was put back; then the exit code is 1.
+    """
+    store = registry_of(context)
+    _, lines, troubles = store.audit()
+    steps = tuple(_step(line) for line in lines if not approval_ids or line.approval_id.startswith(approval_ids))
+    faults = tuple(_fault(trouble) for trouble in troubles)
+    view: list[Block] = []
+    if steps:
+        rows = [
+            (step.at[:19].replace("T", " "), step.approval_id, _move(step), step.why, step.process) for step in steps
+        ]
+        view.append(Table(("time", "approval", "change", "why", "process"), rows, whole=frozenset({1})))
+    view += [Item(Mark.ERROR, _place(fault), fault.what) for fault in faults]
+    if not faults:
+        view.append(Line(f"The trail is whole: {len(lines)} lines.", Mark.OK, for_people_only=True))
+    code = ExitCode.FAILED if faults else ExitCode.DONE
+    return Result(Audit(str(store.trail.file), steps, faults), view, code)
+
+
+@declare("approvals prune", data=Pruned, examples=("canon-ops approvals prune",))
+def prune_command(context: Context) -> Result:
+    """Drop approvals that came to their end more than 14 days ago.
+
+    Every gateway does this whenever it writes. Nothing that is open, and no decision that the agent has not heard, is
+    ever dropped.
+    """
+    gone = tuple(entry.approval_id for entry in registry_of(context).prune())
+    said = f"Dropped {len(gone)} approvals." if gone else "Nothing is old enough to be dropped."
+    return Result(Pruned(gone), (Line(said, Mark.OK),))
+
+
+def _step(line: TrailLine) -> Step:
+    at = time_text(line.at_ms)
+    return Step(at, line.process, line.approval_id, line.number, line.before, line.after, line.why)
+
+
+def _fault(trouble: Trouble) -> Fault:
+    return Fault(trouble.approval_id, trouble.line, trouble.what)
+
+
+def _move(step: Step) -> str:
+    return f"{step.before or 'nothing'} -> {step.after or 'nothing'}"
+
+
+def _place(fault: Fault) -> str:
+    where = f"line {fault.line}" if fault.line else "registry"
+    return f"{where}, {fault.approval_id}" if fault.approval_id else where

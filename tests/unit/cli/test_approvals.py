@@ -1,0 +1,187 @@
+"""``canon-ops approvals``: whole outputs over registries as gateways leave them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from canon_hermes_plugin.approvals.entry import Decision, Owner
+from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided, FinishConsume, Reserve
+from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_ops.runtime.clock import ManualClock
+from tests.unit.cli.conftest import Runner
+
+OWNER = Owner("env", "agent_1")
+START_MS = 1_790_000_000_000  # 2026-09-21T14:13:20Z
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    """One pending for ever, one whose asking was abandoned, one decided and not yet told."""
+    (home / ".hermes").mkdir()
+    clock = ManualClock(START_MS)
+    store = ApprovalStore(home / ".canon" / "detached-approvals.json", clock=clock, process="gateway 7")
+    for number, summary in ((1, "Pay 100 ILS?"), (2, "=2+2\nfor Acme"), (3, "File invoice 12345")):
+        name = f"hermes-{number}"
+        store.apply_one(
+            name, Reserve(name, f"convo-{number}", "c", 9e12, OWNER, summary, "owner-1", process="gateway 7")
+        )
+        store.apply_one(name, Activate("c", 9e12, "owner-1"))
+        clock._elapsed_s += 60
+    store.apply_one("hermes-2", ClaimConsume("k", "gateway 7"))
+    store.apply_one("hermes-3", ClaimConsume("k", "gateway 7"))
+    store.apply_one("hermes-3", FinishConsume("k", Decided(Decision.DENY, "owner-1"), wakes=True))
+    return store.file
+
+
+def test_no_registry_is_no_failure(program: Runner, home: Path) -> None:
+    """Looking makes no file."""
+    (home / ".hermes").mkdir()
+
+    assert program("approvals", "list").out == ""
+    assert program("approvals", "list", terminal=True).out == "No such approvals.\n"
+    assert program("approvals", "verify").code == 0
+    assert program("approvals", "audit", "--json").json["data"]["steps"] == []
+    assert program("approvals", "show", "hermes-1").code == 1
+    assert not (home / ".canon").exists()
+
+
+def test_the_newest_comes_first(program: Runner, file: Path) -> None:
+    """State, summary and what each needs; the options choose."""
+    rows = [line.split("\t") for line in program("approvals", "list").out.splitlines()]
+
+    assert [(row[0], row[1], row[4]) for row in rows] == [
+        ("hermes-3", "resolved: deny", "wake"),
+        ("hermes-2", "consuming", "reconcile"),
+        ("hermes-1", "pending", "reconcile"),
+    ]
+    assert rows[1][2] == "=2+2 for Acme"
+    assert len(program("approvals", "list", "--state", "pending").out.splitlines()) == 1
+    assert len(program("approvals", "list", "--needs", "wake").out.splitlines()) == 1
+    assert len(program("approvals", "list", "--conversation", "convo-2").out.splitlines()) == 1
+    assert len(program("approvals", "list", "--since", "2026-09-21T14:14:00+00:00").out.splitlines()) == 2
+    assert program("approvals", "list", "--since", "1m").out == ""
+    assert program("approvals", "list", "--since", "yesterday").code == 2
+
+
+def test_the_item_of_the_contract(program: Runner, file: Path) -> None:
+    """Command-line contract: the keys of an item, and a lease that nobody holds any more."""
+    document = program("approvals", "list", "--json").json
+    item = next(row for row in document["data"]["approvals"] if row["approval_id"] == "hermes-2")
+
+    assert {
+        "approval_id", "status", "decision", "conversation_id", "summary", "requested_at", "expires_at",
+        "response_user_id", "responded_by", "wake_status", "lease", "needs",
+    } <= set(item)  # fmt: skip
+    assert item["lease"] == {
+        "kind": "consume", "owner": "gateway 7", "expires_at": "2026-09-21T14:17:20Z", "live": False,
+    }  # fmt: skip
+    assert (item["summary"], item["requested_at"]) == ("=2+2\nfor Acme", "2026-09-21T14:14:20Z")
+
+
+def test_one_approval(program: Runner, file: Path) -> None:
+    """What was asked of whom, how it stands, what to do; a beginning of the id will do."""
+    out = program("approvals", "show", "hermes-3").out
+
+    assert "File invoice 12345" in out
+    assert "resolved: deny" in out
+    assert "canon-ops approvals reconcile hermes-3" in out
+    assert program("approvals", "show", "hermes-3", "--json").json["data"]["decision"] == "deny"
+    ran = program("approvals", "show", "hermes")
+    assert (ran.code, "Several approvals begin" in ran.err) == (1, True)
+
+
+def test_looking_changes_nothing(program: Runner, file: Path) -> None:
+    """Neither the registry nor its trail, by any of the commands that look."""
+    before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
+
+    for words in (["list"], ["show", "hermes-1"], ["verify"], ["audit"], ["export"], ["prune"]):
+        program("approvals", *words)
+
+    assert {path.name: path.read_bytes() for path in file.parent.iterdir()} == before
+
+
+def test_export(program: Runner, file: Path) -> None:
+    """JSON and CSV hold the same; no cell is a formula."""
+    rows = json.loads(program("approvals", "export").out)
+    cells = list(csv.DictReader(io.StringIO(program("approvals", "export", "--format", "csv").out)))
+
+    assert (
+        [row["approval_id"] for row in rows]
+        == [row["approval_id"] for row in cells]
+        == ["hermes-3", "hermes-2", "hermes-1"]
+    )
+    assert cells[1]["summary"] == "'=2+2\nfor Acme"
+
+
+def test_the_trail(program: Runner, file: Path) -> None:
+    """Every step with its reason; for one approval, or all."""
+    ran = program("approvals", "audit", "hermes-3")
+
+    assert [line.split("\t")[2] for line in ran.out.splitlines()] == [
+        "nothing -> creating",
+        "creating -> pending",
+        "pending -> consuming",
+        "consuming -> resolved/pending",
+    ]
+    assert "a human decided: deny by owner-1" in ran.out
+    assert len(program("approvals", "audit", "--json").json["data"]["steps"]) == 9
+
+
+def test_a_trail_that_was_changed(program: Runner, file: Path) -> None:
+    """Exit code 1, with the place."""
+    trail = file.with_name("detached-approvals.audit")
+    trail.write_bytes(trail.read_bytes().replace(b"deny by", b"allow by"))
+
+    ran = program("approvals", "audit", "--json")
+
+    assert ran.code == 1
+    assert [(fault["line"], fault["approval_id"]) for fault in ran.json["data"]["faults"]] == [(9, "hermes-3")]
+
+
+def test_a_damaged_entry_is_named(program: Runner, file: Path) -> None:
+    """A3: list shows it, show refuses it, verify fails; the file stays."""
+    root = json.loads(file.read_text()) | {"hermes-9": {"status": "escalated"}}
+    file.write_text(json.dumps(root))
+    before = file.read_bytes()
+
+    assert [row["approval_id"] for row in program("approvals", "list", "--json").json["data"]["damaged"]] == [
+        "hermes-9"
+    ]
+    assert "left as it is" in program("approvals", "show", "hermes-9").err
+    ran = program("approvals", "verify", "--json")
+    assert (ran.code, [fault["approval_id"] for fault in ran.json["data"]["faults"]]) == (1, ["hermes-9"])
+    assert program("approvals", "verify", "--quarantine").code == 2
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("data", [b"{not json", b"[]", b"\xff", b'{"a": 1, "a": 2}'])
+def test_a_registry_that_cannot_be_read(program: Runner, file: Path, data: bytes) -> None:
+    """It is reported with the place and left; only --quarantine with consent moves it, byte for byte."""
+    file.write_bytes(data)
+
+    for words in (["list"], ["show", "hermes-1"], ["audit"], ["prune"], ["export"]):
+        ran = program("approvals", *words)
+        assert (ran.code, "canon-ops approvals verify" in ran.err) == (3, True), words
+    assert program("approvals", "verify").code == 1
+    assert program("approvals", "verify", "--quarantine", "--no-input").code == 2
+    assert file.read_bytes() == data
+
+    moved = Path(program("approvals", "verify", "--quarantine", "--yes", "--json").json["data"]["moved_to"])
+    assert moved.read_bytes() == data
+    assert moved.stat().st_mode & 0o777 == 0o600
+    assert program("approvals", "list").code == 0
+
+
+def test_prune_drops_old_ends(program: Runner, file: Path) -> None:
+    """Only what came to its end, was heard, and is old."""
+    root = json.loads(file.read_text())
+    old = {"approvalId": "old", "conversationId": "c", "status": "expired", "expiresAt": 1, "resolvedAt": 1}
+    file.write_text(json.dumps({**root, "old": old}))
+
+    assert program("approvals", "prune", "--json").json["data"]["approval_ids"] == ["old"]
+    assert set(json.loads(file.read_text())) == set(root)
