@@ -35,6 +35,7 @@ __all__ = [
 
 Severity = Literal["info", "warning", "error"]
 _SUMMARY_ORDER = (Status.ERROR, Status.WARNING, Status.UNKNOWN, Status.INFO, Status.OK, Status.SKIPPED)
+_GRAVEST_LAST = (Status.SKIPPED, Status.OK, Status.INFO, Status.UNKNOWN, Status.WARNING, Status.ERROR)
 _GRAVE = (Status.INFO, Status.WARNING, Status.ERROR)
 
 
@@ -190,7 +191,7 @@ def fixes_done(mended: Mended) -> FixesDone:
 def view_of(
     home: HermesHome, verdicts: Sequence[Verdict], diagnosis: Diagnosis, fixed: FixesDone | None, *, headed: bool
 ) -> list[Block]:
-    """The report for people.
+    """The report for people: what is worst stands last, beside the summary and the prompt, where it is read first.
 
     Args:
         headed: it stands beside those of other profiles.
@@ -200,7 +201,7 @@ def view_of(
         view += _view_of_fixes(home, fixed)
     elif headed:
         view.append(Line(f"Hermes profile {home.profile_name}: {home.path}"))
-    for verdict in verdicts:
+    for verdict in sorted(verdicts, key=lambda one: _GRAVEST_LAST.index(one.finding.status)):
         found = verdict.finding
         fix = found.fix.command if found.fix else None
         view.append(Item(Mark(found.status.value), verdict.check.id, found.message, fix))

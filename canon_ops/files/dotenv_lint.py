@@ -132,7 +132,7 @@ def _about_lines(document: DotenvDocument) -> list[EnvProblem]:
 def _no_assignment(statement: DotenvLine, text: str) -> EnvProblem:
     colon = _COLON.fullmatch(text.split("\n")[0])
     if colon:
-        message, fix = "this is no assignment and sets nothing", f"write {colon[1]}=… instead of {colon[1]}: …"
+        message, fix = "this is no assignment and sets nothing", f"write {colon[1]}=VALUE instead of {colon[1]}: VALUE"
         return EnvProblem("env_not_assignment", statement.line, colon[1], message, fix)
     name = re.match(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=", text)
     open_quote = name is not None and text[name.end() :].lstrip()[:1] in ("'", '"')

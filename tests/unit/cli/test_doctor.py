@@ -46,22 +46,22 @@ def report(diagnosis: Diagnosis) -> list[Block]:
 
 
 def test_people_see_a_line_a_check_the_fix_below_and_a_summary() -> None:
-    """What is worst is counted first."""
+    """What is worst stands last, where the eye is, and is counted first."""
     assert render(report(DIAGNOSIS), Canvas(width=80, colour=False, unicode=True)) == (
+        "- net.api         Not asked: creds.present tells why.\n"
         "✓ host.found      Hermes is here.\n"
         "! env.mode        Others can read .env.\n"
         "  fix: chmod 600 .env\n"
         "✗ creds.present   There is no key.\n"
         "  fix: canon-ops setup canon\n"
         "✗ creds.accepted  It was refused.\n"
-        "- net.api         Not asked: creds.present tells why.\n"
         "2 errors, 1 warning, 1 ok, 1 skipped\n"
     )
 
 
 def test_pipes_get_a_record_a_finding_and_no_summary() -> None:
     """Status, id, sentence, fix."""
-    assert render_plain(report(DIAGNOSIS)).splitlines()[1:3] == [
+    assert render_plain(report(DIAGNOSIS)).splitlines()[2:4] == [
         "warning\tenv.mode\tOthers can read .env.\tchmod 600 .env",
         "error\tcreds.present\tThere is no key.\tcanon-ops setup canon",
     ]

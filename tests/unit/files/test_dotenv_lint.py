@@ -15,7 +15,7 @@ from canon_ops.settings.dotenv import lay_over, read_dotenv
 @pytest.mark.parametrize(
     ("data", "code", "line", "name", "words"),
     [
-        (b"CANON_AGENT: desk\n", "env_not_assignment", 1, "CANON_AGENT", "CANON_AGENT=…"),
+        (b"CANON_AGENT: desk\n", "env_not_assignment", 1, "CANON_AGENT", "CANON_AGENT=VALUE"),
         (b"A=1\nKEY\n", "env_not_assignment", 2, "KEY", "undoes"),
         (b'A="open\n', "env_not_assignment", 1, "A", "not closed"),
         (b"it''s\n", "env_not_assignment", 1, "it''s", "NAME=VALUE"),
