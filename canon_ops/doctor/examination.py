@@ -34,7 +34,7 @@ from canon_ops.hermes.gateway import GatewayState, read_state
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import ImportOutcome, try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
-from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
+from canon_ops.hermes.surroundings import canon_paths_from_disk, pinned_variables, read_optional, surroundings_from_disk
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.audit_credentials import AuditFinding, audit_credentials
 from canon_ops.operate.validate_config import ConfigFault, validate_config
@@ -331,7 +331,14 @@ class Examination:
         """The environment that a gateway has, without anything from config.yaml."""
         self.dotenv()
         file = self.home.env_file
-        return Surroundings(self.environ, dotenv=read_optional(file), dotenv_file=str(file))
+        managed, managed_file = pinned_variables(self.environ)
+        return Surroundings(
+            self.environ,
+            dotenv=read_optional(file),
+            managed=managed,
+            dotenv_file=str(file),
+            managed_file=managed_file,
+        )
 
     def _canon(self) -> CanonPaths:
         self.dotenv()

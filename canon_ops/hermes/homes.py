@@ -37,6 +37,7 @@ __all__ = [
     "HomeChoice",
     "HomeMissing",
     "UnknownProfile",
+    "administrator_folder",
     "resolve_home",
     "user_home",
 ]
@@ -260,12 +261,12 @@ def _found(home: Path, root: Path, how: HomeChoice, environ: Mapping[str, str]) 
         how=how,
         managed_by=_managed_by(home, environ),
         redirected=home.parent.name != "profiles" and _sticky(root) is not None,
-        administrator=_administrator(environ),
+        administrator=administrator_folder(environ),
     )
 
 
-def _administrator(environ: Mapping[str, str]) -> Path | None:
-    """The administrator's folder (Hermes host, 2.6, second kind)."""
+def administrator_folder(environ: Mapping[str, str]) -> Path | None:
+    """The administrator's folder (Hermes host, 2.6, second kind); None where there is none."""
     folder = Path(environ.get("HERMES_MANAGED_DIR", "").strip() or "/etc/hermes")
     return folder if folder.is_dir() else None
 

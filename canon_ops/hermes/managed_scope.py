@@ -19,7 +19,7 @@ from canon_ops.errors import CanonOpsError, RefusedError
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import HermesHome
 
-__all__ = ["ManagedScope", "PinnedByAdministrator", "managed_scope"]
+__all__ = ["ManagedScope", "PinnedByAdministrator", "managed_scope", "managed_variables"]
 
 
 class PinnedByAdministrator(RefusedError):
@@ -68,13 +68,16 @@ def managed_scope(home: HermesHome) -> ManagedScope | None:
     folder = home.administrator
     if folder is None:
         return None
-    return ManagedScope(folder, _variables(folder / ".env"), frozenset(_leaves(_tree(folder / "config.yaml"))))
+    return ManagedScope(folder, managed_variables(folder), frozenset(_leaves(_tree(folder / "config.yaml"))))
 
 
-def _variables(file: Path) -> dict[str, str]:
-    """Hermes' parser of this one file: no ``export``, no escapes, quotes of either kind cut from both ends."""
+def managed_variables(folder: Path) -> dict[str, str]:
+    """The variables of an administrator's ``.env``.
+
+    By Hermes' parser of this one file: no ``export``, no escapes, quotes of either kind cut from both ends.
+    """
     try:
-        text = (read_optional(file) or b"").decode("utf-8")
+        text = (read_optional(folder / ".env") or b"").decode("utf-8")
     except (CanonOpsError, UnicodeDecodeError):
         return {}
     lines = [line.strip() for line in text.splitlines()]

@@ -7,15 +7,17 @@ from the Hermes home and from Canon's own folder. Nothing is created or written.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.config_file import read_config
-from canon_ops.hermes.homes import user_home
+from canon_ops.hermes.homes import administrator_folder, user_home
+from canon_ops.hermes.managed_scope import managed_variables
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.surroundings import Surroundings
 
-__all__ = ["canon_paths_from_disk", "read_optional", "surroundings_from_disk"]
+__all__ = ["canon_paths_from_disk", "pinned_variables", "read_optional", "surroundings_from_disk"]
 
 
 def surroundings_from_disk(
@@ -34,24 +36,25 @@ def surroundings_from_disk(
         NotAFile, BrokenLink, DiskError: a file is there and cannot be opened.
     """
     config_file, env_file = hermes_home / "config.yaml", hermes_home / ".env"
+    managed, managed_file = pinned_variables(environ)
     block = read_config(config_file).platform("canon") if platform is None else platform
     without_agents = Surroundings(
         environ=environ,
         dotenv=read_optional(env_file),
         platform=block,
+        managed=managed,
         dotenv_file=str(env_file),
         config_file=str(config_file),
+        managed_file=managed_file,
     )
     paths = CanonPaths.from_environ(without_agents.gateway_environ, user_home(environ))
-    return Surroundings(
-        environ=environ,
-        dotenv=without_agents.dotenv,
-        platform=block,
-        agents=read_optional(paths.agents_file),
-        dotenv_file=str(env_file),
-        config_file=str(config_file),
-        agents_file=str(paths.agents_file),
-    )
+    return replace(without_agents, agents=read_optional(paths.agents_file), agents_file=str(paths.agents_file))
+
+
+def pinned_variables(environ: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
+    """The administrator's variables and their file; nothing on most machines."""
+    folder = administrator_folder(environ)
+    return (managed_variables(folder), str(folder / ".env")) if folder else ({}, "")
 
 
 def canon_paths_from_disk(hermes_home: Path, environ: Mapping[str, str]) -> CanonPaths:
@@ -61,5 +64,8 @@ def canon_paths_from_disk(hermes_home: Path, environ: Mapping[str, str]) -> Cano
         UnreadableDotenv, NotAFile, BrokenLink, DiskError: as above.
     """
     env_file = hermes_home / ".env"
-    merged = Surroundings(environ=environ, dotenv=read_optional(env_file), dotenv_file=str(env_file)).gateway_environ
+    managed, _ = pinned_variables(environ)
+    merged = Surroundings(
+        environ=environ, dotenv=read_optional(env_file), managed=managed, dotenv_file=str(env_file)
+    ).gateway_environ
     return CanonPaths.from_environ(merged, user_home(environ))

@@ -129,7 +129,7 @@ class HomeIdentity:
 
 
 def overriding(home: Path, environ: Mapping[str, str], is_meant: Callable[[Resolution], bool]) -> tuple[Origin, ...]:
-    """The places that still win over what was written: the environment of this process, or config.yaml.
+    """The places that still win over what was written: the administrator's, this process's environment, config.yaml.
 
     Args:
         is_meant: whether a resolution is what was set up.
@@ -144,7 +144,7 @@ def overriding(home: Path, environ: Mapping[str, str], is_meant: Callable[[Resol
         return ()
     names = ("api_key", "profile", "environment_id")
     origins = [found.settings[name].origin for name in names if name in found.settings]
-    return tuple(origin for origin in origins if origin.source in (Source.PROCESS, Source.CONFIG))[:1]
+    return tuple(origin for origin in origins if origin.source in (Source.MANAGED, Source.PROCESS, Source.CONFIG))[:1]
 
 
 def masked_diff(changes: tuple[FileChange, ...]) -> str:

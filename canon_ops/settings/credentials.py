@@ -138,7 +138,7 @@ def enablement_seed(surroundings: Surroundings) -> dict[str, object] | None:
         seed["agent"] = found.profile
     elif found.api_key is not None:
         seed["api_key"] = found.api_key.reveal()
-    if channel is not None and channel.origin.source in (Source.PROCESS, Source.DOTENV):
+    if channel is not None and channel.origin.source in (Source.MANAGED, Source.PROCESS, Source.DOTENV):
         seed["home_channel"] = {"chat_id": channel.chat_id, "name": channel.name}
     return seed
 

@@ -18,6 +18,7 @@ __all__ = ["Found", "Origin", "Setting", "Source"]
 class Source(Enum):
     """The places a value can come from, strongest first."""
 
+    MANAGED = "managed"  # the administrator's .env, which Hermes lays over everything else
     PROCESS = "process"  # the environment of this process
     DOTENV = "dotenv"  # the Hermes home's .env, which the gateway lays over the process environment
     CONFIG = "config"  # platforms.canon in config.yaml
@@ -50,7 +51,7 @@ class Origin:
         match self.source:
             case Source.PROCESS:
                 return f"{self.name} in the process environment"
-            case Source.DOTENV | Source.CONFIG | Source.AGENTS_FILE:
+            case Source.MANAGED | Source.DOTENV | Source.CONFIG | Source.AGENTS_FILE:
                 return f"{self.name} in {where}" if where else self.name
             case Source.BOOTSTRAP:
                 return f"{self.name} from CANON_AGENTS_JSON_BOOTSTRAP"
@@ -62,6 +63,8 @@ class Origin:
     def to_change(self, value: str) -> str:
         """Say how this place gets ``value``; a placeholder such as ``URL`` reads well too. Never hand in a secret."""
         match self.source:
+            case Source.MANAGED:
+                return f"ask whoever maintains {self.file} for {self.name}={value}"
             case Source.PROCESS:
                 return f"export {self.name}={value} where the gateway is started, or unset it there"
             case Source.DOTENV:
@@ -80,6 +83,8 @@ class Origin:
     def to_drop(self) -> str:
         """Say how this place loses its value."""
         match self.source:
+            case Source.MANAGED:
+                return f"ask whoever maintains {self.file} to drop {self.name}"
             case Source.PROCESS:
                 return f"unset {self.name} where the gateway is started"
             case Source.DOTENV:

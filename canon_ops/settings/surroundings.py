@@ -4,9 +4,9 @@ Whoever builds a :class:`Surroundings` has read the files; nothing here touches 
 The command line hands in the process environment *and* the bytes of ``.env``; inside the gateway the host has merged
 them already, so handing in both or only the environment gives the same result.
 
-A setting is looked up in the environment (``.env`` over the process), then in the platform block of config.yaml. The
-first place that is not empty wins. A place that holds white space only is not empty: it wins with an empty value and
-hides what stands behind it.
+A setting is looked up in the environment (the administrator's ``.env``, then the home's, then the process), then in the
+platform block of config.yaml. The first place that is not empty wins. A place that holds white space only is not empty:
+it wins with an empty value and hides what stands behind it.
 
 ``${NAME}`` in a configuration value stands for a variable of the gateway's environment: the host hands such text to a
 platform as it is (Hermes host, 3.1), so it is filled in here.
@@ -45,16 +45,20 @@ class Surroundings:
         dotenv: the bytes of the home's ``.env``; None when there is none, or when it is merged into ``environ``.
         platform: the parsed ``platforms.canon`` block: ``api_key``, ``token``, ``extra``, ``home_channel``, …
         agents: the bytes of agents.json; None when there is no file.
-        dotenv_file, config_file, agents_file: the same files as text for people.
+        managed: the variables of the administrator's ``.env``. A gateway has them in its environment, too, but the
+            home's ``.env`` must not win over them here.
+        dotenv_file, config_file, agents_file, managed_file: the same files as text for people.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     dotenv: bytes | None = field(default=None, repr=False)
     platform: Mapping[str, object] = field(default_factory=dict, repr=False)
     agents: bytes | None = field(default=None, repr=False)
+    managed: Mapping[str, str] = field(default_factory=dict, repr=False)
     dotenv_file: str = ".env"
     config_file: str = "config.yaml"
     agents_file: str = "agents.json"
+    managed_file: str = ".env"
 
     @cached_property
     def _merged(self) -> tuple[dict[str, str], dict[str, DotenvEntry]]:
@@ -68,7 +72,7 @@ class Surroundings:
         Raises:
             UnreadableDotenv: ``.env`` is in an encoding that nobody reads.
         """
-        return MappingProxyType(self._merged[0])
+        return MappingProxyType({**self._merged[0], **self.managed})
 
     @property
     def extra(self) -> Mapping[str, object]:
@@ -107,13 +111,17 @@ class Surroundings:
 
     def _in_environment(self, variable: str) -> Iterator[tuple[object, Origin]]:
         merged, set_by = self._merged
+        pinned = self.managed.get(variable, "")
         own = self.environ.get(variable, "")
         entry = set_by.get(variable)
+        if pinned:
+            yield pinned, Origin(Source.MANAGED, variable, self.managed_file)
+            own = "" if own == pinned else own  # a gateway has it in its environment already
         if entry is not None and merged[variable]:
             yield merged[variable], Origin(Source.DOTENV, variable, self.dotenv_file, entry.line)
             if own and own != merged[variable]:
                 yield own, Origin(Source.PROCESS, variable)
-        elif entry is None and merged.get(variable):
+        elif entry is None and own and merged.get(variable):
             yield merged[variable], Origin(Source.PROCESS, variable)
 
     def _blanked(self, variable: str) -> tuple[Origin, tuple[object, Origin]] | None:
@@ -121,7 +129,7 @@ class Surroundings:
         merged, set_by = self._merged
         own = self.environ.get(variable)
         entry = set_by.get(variable)
-        if entry is None or merged[variable] or not own:
+        if entry is None or merged[variable] or not own or self.managed.get(variable):
             return None
         empty = Origin(Source.DOTENV, variable, self.dotenv_file, entry.line)
         return empty, (own, Origin(Source.PROCESS, variable))

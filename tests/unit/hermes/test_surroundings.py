@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,41 @@ def test_a_file_that_cannot_be_opened_is_an_error(home: Path, tmp_path: Path) ->
 
     with pytest.raises(CanonOpsError, match=r"\.env is not a regular file"):
         surroundings_from_disk(home, {"HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("where", ["command line", "gateway"])
+def test_the_administrators_value_wins_everywhere(home: Path, tmp_path: Path, where: str) -> None:
+    """Over .env and over the process; in a gateway, whose environment has it already, too."""
+    (tmp_path / "policy").mkdir()
+    (tmp_path / "policy" / ".env").write_text("CANON_AGENT='pinned'\n")
+    home.joinpath(".env").write_text("CANON_AGENT=ops\n")
+    own = "pinned" if where == "gateway" else "shell"
+    environ = {"HOME": str(tmp_path), "HERMES_MANAGED_DIR": str(tmp_path / "policy"), "CANON_AGENT": own}
+
+    surroundings = surroundings_from_disk(home, environ)
+    found = surroundings.find("CANON_AGENT")
+
+    assert found is not None
+    assert (found.value, found.origin.source) == ("pinned", Source.MANAGED)
+    assert found.origin.describe() == f"CANON_AGENT in {tmp_path / 'policy' / '.env'}"
+    shells = [] if where == "gateway" else [Source.PROCESS]
+    assert [each.origin.source for each in found.shadows] == [Source.DOTENV, *shells]
+    assert surroundings.gateway_environ["CANON_AGENT"] == "pinned"
+
+
+@pytest.mark.host
+def test_the_hosts_own_environment_is_the_same(home: Path, tmp_path: Path) -> None:
+    """What the gateway's loader leaves in its environment is what is found here."""
+    (tmp_path / "policy").mkdir()
+    (tmp_path / "policy" / ".env").write_text("CANON_AGENT='pinned'\n")
+    home.joinpath(".env").write_text("CANON_AGENT=ops\nTZ=CET\n")
+    environ = {"HOME": str(tmp_path), "HERMES_HOME": str(home), "HERMES_MANAGED_DIR": str(tmp_path / "policy")}
+    script = (
+        "import os; from hermes_cli.env_loader import load_hermes_dotenv; load_hermes_dotenv(); "
+        "print(os.environ['CANON_AGENT'], os.environ['TZ'])"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+
+    merged = surroundings_from_disk(home, environ).gateway_environ
+    assert ran.stdout.split() == [merged["CANON_AGENT"], merged["TZ"]] == ["pinned", "CET"]

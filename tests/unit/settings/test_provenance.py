@@ -8,6 +8,12 @@ from canon_ops.settings.provenance import Origin, Setting, Source
 from canon_ops.settings.secret import Secret
 
 PLACES = {
+    Source.MANAGED: (
+        Origin(Source.MANAGED, "CANON_AGENT", "/etc/hermes/.env"),
+        "CANON_AGENT in /etc/hermes/.env",
+        "ask whoever maintains /etc/hermes/.env for CANON_AGENT=ops",
+        "ask whoever maintains /etc/hermes/.env to drop CANON_AGENT",
+    ),
     Source.PROCESS: (
         Origin(Source.PROCESS, "CANON_AGENT"),
         "CANON_AGENT in the process environment",
