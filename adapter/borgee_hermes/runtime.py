@@ -182,7 +182,6 @@ class BorgeeRuntime:
         self._outbound = Outbound(self._usable_session, inbox, self._clock, fail=self._fail_closed)
         waiting = await inbox.open_receipts()
         self._is_ready = True
-        dispatcher.start(waiting, self._port.busy_sessions())
         intake = Intake(session, inbox, self._port, arrived=dispatcher.arrived, fail=self._fail_closed)
         self._own(intake.run(), "intake")
         self._own(self._watch(session), "watch")
@@ -192,6 +191,7 @@ class BorgeeRuntime:
         self._parts.active.join(live)
         self._port.mark_connected()
         logger.info("Borgee: connected to %s as %s", options.origin, session.agent_id)
+        dispatcher.start(waiting, self._port.busy_sessions())  # last: the host lists an adapter that is connected
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
