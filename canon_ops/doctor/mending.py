@@ -48,13 +48,13 @@ class FilePlan:
 
     Attributes:
         changes: the files that change; empty when they are right already.
-        private: files that group and others lose.
+        private: those of them that take a file from group and others.
         planned: the findings that this repairs.
         refused: those whose edit cannot be made.
     """
 
     changes: tuple[FileChange, ...]
-    private: tuple[Path, ...]
+    private: tuple[Verdict, ...]
     planned: tuple[Verdict, ...]
     refused: tuple[Refused, ...]
 
@@ -95,7 +95,7 @@ def plan_files(writing: Writing, verdicts: Sequence[Verdict]) -> FilePlan:
     """
     home, planned, refused = writing.home, [], []
     config_file, env_file = home.config_file, home.env_file
-    private: list[Path] = []
+    private: list[Verdict] = []
     with Transaction(home.path, dry_run=True) as files:
         writing.expect(files, config_file, env_file)
         config, env = None, None
@@ -111,8 +111,8 @@ def plan_files(writing: Writing, verdicts: Sequence[Verdict]) -> FilePlan:
                     case DotenvRepair():
                         env = env or DotenvDocument.parse(files.read(env_file) or b"", str(env_file))
                         env = repair.edit_dotenv(env)
-                    case MakePrivate(file):
-                        private.append(file)
+                    case MakePrivate():
+                        private.append(verdict)
                     case _:
                         continue
                 planned.append(verdict)
@@ -155,7 +155,10 @@ def mend(
         count = len(plan.planned) + len(packages)
         require_consent(prompts, f"Carry out {count} repair{'s' if count != 1 else ''}?")
         written = _commit(writing, plan)
-    done, refused, outcome = list(plan.planned), list(plan.refused), None
+    still_open = () if writing.dry_run else _make_private(plan.private)
+    failed = [one.verdict for one in still_open]
+    done = [one for one in plan.planned if one not in failed]
+    refused, outcome = [*plan.refused, *still_open], None
     if packages:
         try:
             outcome = bring_back(
@@ -164,7 +167,8 @@ def mend(
             done += packages
         except CanonOpsError as error:
             refused += [Refused(verdict, error) for verdict in packages]
-    written = replace(written, files=tuple(dict.fromkeys([*written.files, *plan.private])))
+    private = [_file_of(one) for one in plan.private if one not in failed]
+    written = replace(written, files=tuple(dict.fromkeys([*written.files, *private])))
     return Mended(writing.dry_run, tuple(done), tuple(refused), written, outcome)
 
 
@@ -175,7 +179,7 @@ def _repair_of(verdict: Verdict) -> Repair | None:
 def _told(verdicts: Sequence[Verdict], plan: FilePlan, written: Written) -> list[str]:
     """The plan before the question."""
     about = [f"{one.check.id}: {one.finding.message}" for one in verdicts]
-    modes = [f"chmod go= {file}" for file in plan.private]
+    modes = [f"chmod go= {_file_of(one)}" for one in plan.private]
     return [*about, *written.diff.splitlines(), *modes]
 
 
@@ -186,13 +190,22 @@ def _commit(writing: Writing, plan: FilePlan) -> Written:
             files.expect(change.path, digest(change.before) or "")
             files.stage(change.path, change.after, private=True)
         written = writing.commit(files)
-    for file in plan.private:
-        _make_private(file)
     return written
 
 
-def _make_private(file: Path) -> None:
-    try:
-        file.chmod(stat.S_IMODE(file.stat().st_mode) & 0o700)
-    except OSError as error:
-        raise explain(error, file) from error
+def _make_private(verdicts: Sequence[Verdict]) -> tuple[Refused, ...]:
+    """Take files from group and others; those that could not be taken, and why."""
+    failed = []
+    for verdict in verdicts:
+        file = _file_of(verdict)
+        try:
+            file.chmod(stat.S_IMODE(file.stat().st_mode) & 0o700)
+        except OSError as error:
+            failed.append(Refused(verdict, explain(error, file)))
+    return tuple(failed)
+
+
+def _file_of(verdict: Verdict) -> Path:
+    repair = _repair_of(verdict)
+    assert isinstance(repair, MakePrivate)  # noqa: S101 - they were chosen by it
+    return repair.file

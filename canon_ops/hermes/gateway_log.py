@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import stat
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
+from canon_ops.files.atomic import NotAFile
 from canon_ops.files.disk import explain
 
 __all__ = ["LEVELS", "LOG_FILES", "LogReader", "LogRecord", "follow", "last_records", "log_file"]
@@ -104,7 +108,7 @@ def last_records(file: Path, count: int, wanted: Callable[[LogRecord], bool]) ->
     The text before the file was started anew is read when the file alone has too few.
 
     Raises:
-        DiskError: a file cannot be read. One that is not there has no records.
+        NotAFile, DiskError: a file cannot be read. One that is not there has no records.
     """
     kept: deque[LogRecord] = deque(maxlen=count)
     own, end = _records(file)
@@ -117,7 +121,7 @@ def last_records(file: Path, count: int, wanted: Callable[[LogRecord], bool]) ->
 
 def _records(file: Path) -> tuple[list[LogRecord], int]:
     try:
-        with file.open("rb") as stream:
+        with _opened(file) as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(size - _MAX_BYTES, 0))
             data = stream.read(_MAX_BYTES)
@@ -164,10 +168,17 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return None
 
 
+def _opened(file: Path) -> BinaryIO:
+    """The file, open for reading; a pipe in its place would be waited for for ever."""
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise NotAFile(f"{file} is not a regular file", fix=f"ls -ld {shlex.quote(str(file))}", file=str(file))
+    return file.open("rb")
+
+
 def _read_from(file: Path, position: int) -> bytes:
     """Whole lines only, so that no character is cut in two."""
     try:
-        with file.open("rb") as stream:
+        with _opened(file) as stream:
             stream.seek(position)
             data = stream.read(_CHUNK_BYTES)
     except FileNotFoundError:

@@ -131,6 +131,15 @@ def test_a_file_is_taken_from_group_and_others(writing: Writing) -> None:
     assert done.written.files == (writing.home.env_file,)
 
 
+def test_a_file_that_cannot_be_taken_holds_nothing_up(writing: Writing, tmp_path: Path) -> None:
+    """It is gone, or somebody else's: the edits are made, and it is told."""
+    done = carry_out(writing, MakePrivate(tmp_path / "gone"), SetVariable("A", "one"))
+
+    assert [type(one.error).__name__ for one in done.refused] == ["DiskError"]
+    assert (len(done.done), writing.home.env_file.read_text()) == (1, "A=one\nB=2\n")
+    assert done.written.files == (writing.home.env_file,)
+
+
 def test_a_file_that_changed_meanwhile_is_left(writing: Writing) -> None:
     """What was shown is what is done, or nothing is."""
 

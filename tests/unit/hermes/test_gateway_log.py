@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import islice, pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canon_ops.files.atomic import NotAFile
 from canon_ops.hermes.gateway_log import LogReader, LogRecord, follow, last_records
 
 TEXT = """\
@@ -82,6 +84,14 @@ def test_the_last_of_those_that_are_wanted(tmp_path: Path) -> None:
 def test_a_log_that_is_not_there_has_no_records(tmp_path: Path) -> None:
     """And the reading begins at its beginning once it comes."""
     assert last_records(tmp_path / "gateway.log", 10, lambda _record: True) == ([], 0)
+
+
+def test_a_pipe_in_its_place_is_refused(tmp_path: Path) -> None:
+    """It would be waited for for ever."""
+    os.mkfifo(tmp_path / "gateway.log")
+
+    with pytest.raises(NotAFile):
+        last_records(tmp_path / "gateway.log", 10, lambda _record: True)
 
 
 def test_following(tmp_path: Path) -> None:
