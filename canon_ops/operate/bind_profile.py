@@ -9,7 +9,7 @@ Source: command-line contract, profile; Canon wire 3.5 step 11, 3.8.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -18,14 +18,14 @@ from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import FileChange, Transaction, edit_files
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
 from canon_ops.operate.canon_profiles import named_profile
+from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import refuse_managed
-from canon_ops.operate.home_identity import Lines, masked_diff, overriding, profile_lines
-from canon_ops.operate.local_files import LocalFilesStore
+from canon_ops.operate.home_identity import Lines, overriding, profile_lines
 from canon_ops.operate.prompts import Prompts
 from canon_ops.operate.writing import Writing, Written, require_consent
 from canon_ops.settings.credentials import Profiles, direct_key, load_profiles
 from canon_ops.settings.dotenv import read_dotenv
-from canon_ops.settings.profiles import BOOTSTRAP_VARIABLE
+from canon_ops.settings.profiles import BOOTSTRAP_VARIABLE, AgentsFile, merge_bootstrap
 from canon_ops.settings.provenance import Found, Origin, Source
 from canon_ops.settings.secret import Secret
 from canon_ops.settings.surroundings import Surroundings
@@ -66,12 +66,12 @@ def bind_profile(writing: Writing, name: str, prompts: Prompts) -> Bound:
     profiles = load_profiles(surroundings)
     named_profile(profiles, name).require_usable(profiles.agents.file)
     _agree(surroundings, profiles, prompts)
-    adopted = _adopt(writing, surroundings, profiles, name)
-    bound = _edit(writing, name, profile_lines(name), _KEY_NAMES)
+    bootstrap = None
+    if profiles.source_of(name) is Source.BOOTSTRAP:  # the profile is written down together with its use
+        bootstrap = surroundings.gateway_environ.get(BOOTSTRAP_VARIABLE)
+    bound = _edit(writing, name, profile_lines(name), _KEY_NAMES, bootstrap=bootstrap)
     still = overriding(writing.home.path, writing.environ, lambda found: found.profile == name)
-    files = (*adopted, *bound.written.files)
-    written = Written(files, bound.written.diff, bound.written.history_id)
-    return Bound(name, bound.removed, written, () if writing.dry_run else still)
+    return replace(bound, overridden_by=() if writing.dry_run else still)
 
 
 def unbind_profile(writing: Writing) -> Bound:
@@ -86,23 +86,47 @@ def unbind_profile(writing: Writing) -> Bound:
     return Bound(None, bound.removed, bound.written, still)
 
 
-def _edit(writing: Writing, name: str | None, lines: Lines, config_names: Iterable[tuple[str, ...]]) -> Bound:
-    home = writing.home
+def _edit(
+    writing: Writing,
+    name: str | None,
+    lines: Lines,
+    config_names: Iterable[tuple[str, ...]],
+    *,
+    bootstrap: str | None = None,
+) -> Bound:
+    """All files in one transaction.
+
+    Args:
+        bootstrap: profiles that agents.json gets as well; None leaves that file alone.
+    """
+    home, paths = writing.home, canon_paths_from_disk(writing.home.path, writing.environ)
     config_paths = [(*block, *below) for block, below in product(_BLOCKS, config_names)]
 
     def once(transaction: Transaction) -> Bound:
         writing.expect(transaction, home.env_file, home.config_file)
+        if bootstrap is not None:
+            _adopt(transaction, paths.agents_file, bootstrap)
         removed = [
             *_edit_dotenv(transaction, home.env_file, lines),
             *_edit_config(transaction, home.config_file, config_paths),
         ]
         changes = transaction.changes()
         written = Written(
-            tuple(each.path for each in changes), _diff(writing, changes, home.env_file), transaction.commit()
+            tuple(each.path for each in changes), _diff(writing, changes, paths.agents_file), transaction.commit()
         )
         return Bound(name, tuple(removed), written, ())
 
-    return edit_files(once, lambda: writing.transaction(home.path, refuse=lambda _path: refuse_managed(home)))
+    also = () if bootstrap is None else (paths.home,)
+    return edit_files(
+        once, lambda: writing.transaction(home.path, refuse=lambda _path: refuse_managed(home), also=also)
+    )
+
+
+def _adopt(transaction: Transaction, file: Path, bootstrap: str) -> None:
+    """Write down the profiles that only the bootstrap variable has."""
+    agents, added = merge_bootstrap(AgentsFile.parse(transaction.read(file), file=str(file)), bootstrap)
+    if added:
+        transaction.stage(file, agents.data, private=True)
 
 
 def _edit_dotenv(transaction: Transaction, file: Path, lines: Lines) -> list[str]:
@@ -129,11 +153,9 @@ def _edit_config(transaction: Transaction, file: Path, paths: Iterable[tuple[str
     return [".".join(path) for path in removed]
 
 
-def _diff(writing: Writing, changes: Iterable[FileChange], env_file: Path) -> str:
-    """``.env`` shows our own lines alone: the others are full of other programs' secrets."""
-    return "".join(
-        masked_diff((change,)) if change.path == env_file else change.diff(mask=writing.mask) for change in changes
-    )
+def _diff(writing: Writing, changes: Iterable[FileChange], agents_file: Path) -> str:
+    """agents.json is left out: what is new in it is a profile with its key."""
+    return "".join(change_diff(change, writing.mask) for change in changes if change.path != agents_file)
 
 
 def _agree(surroundings: Surroundings, profiles: Profiles, prompts: Prompts) -> None:
@@ -154,14 +176,3 @@ def _keys_of_home(surroundings: Surroundings) -> Iterator[tuple[Secret, Origin]]
     for entry in read_dotenv(surroundings.dotenv or b"", file=surroundings.dotenv_file):
         if entry.name == _KEY and entry.value:
             yield Secret(entry.value.strip()), Origin(Source.DOTENV, _KEY, surroundings.dotenv_file, entry.line)
-
-
-def _adopt(writing: Writing, surroundings: Surroundings, profiles: Profiles, name: str) -> tuple[Path, ...]:
-    """Write a profile that only the bootstrap variable has into agents.json."""
-    if profiles.source_of(name) is not Source.BOOTSTRAP:
-        return ()
-    paths = canon_paths_from_disk(writing.home.path, writing.environ)
-    if not writing.dry_run:
-        store = LocalFilesStore(paths, timeout_s=writing.lock_timeout_s, label=writing.label)
-        store.adopt_bootstrap(surroundings.gateway_environ.get(BOOTSTRAP_VARIABLE))
-    return (paths.agents_file,)

@@ -30,7 +30,7 @@ from tests.support.crash import CountingDisk, contents, play, say, schedules
 
 __all__ = ["COMMANDS", "environ_of", "make_user", "stale", "words_of"]
 
-# Name of the case -> the words of the command. One file each; two for `profile bind`.
+# Name of the case -> the words of the command. One file each; `profile bind` two, or three in two folders.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "env set": ("env", "set", "CANON_AGENT", "desk"),
     "env lint": ("env", "lint", "--fix"),
@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "undo": ("undo",),
     "preferences set": ("preferences", "set", "keyring.use", "false"),
     "profile bind": ("profile", "bind", "desk", "--yes"),
+    "profile bind from bootstrap": ("profile", "bind", "cloud", "--yes"),
     "profile import": ("profile", "import", "{home}/offered.json", "--replace"),
     "creds remove": ("creds", "remove", "--canon-profile", "desk", "--yes"),
 }
@@ -94,7 +95,13 @@ def make_user(folder: Path, case: str = "") -> Path:
 
 def environ_of(home: Path) -> dict[str, str]:
     """The environment in which a command works on that home."""
-    return {"HOME": str(home), "PATH": os.environ["PATH"], "CANON_OPS_KEYRING": "off"}
+    cloud = json.dumps({"cloud": profile_entry(agentId="agent_cloud")})
+    return {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "CANON_OPS_KEYRING": "off",
+        "CANON_AGENTS_JSON_BOOTSTRAP": cloud,
+    }
 
 
 def words_of(case: str, home: Path) -> list[str]:

@@ -242,6 +242,22 @@ class TestBind:
 
         assert data["files"] == [str(user.agents_file), str(user.env_file)]
         assert sorted(user.agents()) == ["cloud", "ops"]
+        assert "apiKey" not in data["diff"]
+
+    def test_a_bootstrapped_profile_comes_and_goes_with_its_use(
+        self, program: Runner, user: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One change in one history: a plan writes neither file, and undo takes both back."""
+        monkeypatch.setenv("CANON_AGENTS_JSON_BOOTSTRAP", json.dumps({"cloud": profile_entry()}))
+        before = user.agents_file.read_bytes()
+
+        program("profile", "bind", "cloud", "--dry-run")
+        assert (user.agents_file.read_bytes(), user.env_file.exists()) == (before, False)
+        program("profile", "bind", "cloud")
+        undone = program("undo")
+
+        assert undone.code == 0
+        assert (user.agents_file.read_bytes(), user.env_file.exists()) == (before, False)
 
     def test_another_hermes_profile_is_meant_by_its_name(self, program: Runner, user: User) -> None:
         """BR-37: the profile that was asked for, and no other, changes."""
