@@ -146,6 +146,7 @@ class CanonRuntime:
             clock=self._clock,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._typing: dict[str, object] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._farewell: asyncio.Task[None] | None = None
         self._kept: Kept | None = None
@@ -440,16 +441,22 @@ class CanonRuntime:
         return await self._desk.edit(conversation_id, message_id, text, finalize=finalize, metadata=metadata)
 
     async def typing(self, conversation_id: str, *, on: bool, metadata: Any = None) -> None:
-        """Switch the typing dots; a failure is not worth anybody's attention. Source: R6.10."""
+        """Switch the typing dots; a failure is not worth anybody's attention. Source: R6.10.
+
+        Hosts stop them up to four times at the end of a run: once is enough when Canon has heard it.
+        """
         if on:
             self._desk.typing_seen()
         session = self._session
-        if session is None:
+        if session is None or not (on or conversation_id in self._typing):
             return
+        said = self._typing[conversation_id] = object()
         asked = metadata.get("status") if isinstance(metadata, Mapping) else None
         status = asked if asked in ("typing", "thinking") else "thinking"
         try:
             await session.api.set_typing(Typing(conversation_id, on, status))
+            if not on and self._typing.get(conversation_id) is said:
+                del self._typing[conversation_id]
         except CanonOpsError as error:
             logger.debug("Canon: typing in %s: %s", conversation_id, error.what)
 

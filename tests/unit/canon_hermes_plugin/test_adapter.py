@@ -367,6 +367,21 @@ async def test_an_unstreamed_answer_is_the_turns_final(box: CanonSandbox) -> Non
     assert len(await box.until("turn_complete")) == 1
 
 
+async def test_the_dots_are_taken_away_once(box: CanonSandbox) -> None:
+    """R6.10: hosts stop them several times a run; Canon hears it once, and again only when it did not take it."""
+    async with hosted(box) as stage:
+        room = box.endpoints.conversation_id
+        await stage.adapter.stop_typing(room)
+        await stage.adapter.send_typing(room)
+        box.fault("typing-500", times=1)
+        for _ in range(4):
+            await stage.adapter.stop_typing(room)
+
+    assert [(entry["body"]["typing"], entry["status"]) for entry in box.journal() if entry["path"] == "/typing"] == [
+        (True, 200), (False, 500), (False, 200),
+    ]  # fmt: skip
+
+
 async def test_a_run_without_an_answer_opens_and_closes(box: CanonSandbox) -> None:
     """S6.54: a run that says nothing shows thinking, then completed, and posts nothing."""
     async with hosted(box):
