@@ -24,11 +24,13 @@ from canon_hermes_plugin.outbox.operations import Book, Operation, Refused, Rese
 from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.turn.effects import Final
 from canon_hermes_plugin.turn.events import FinalDeferred, FinalRejected, FinalSettled, TurnEvent
+from canon_hermes_plugin.unasked import NotAdmitted
 from canon_ops.client.errors import RequestFailed
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.ids import ConversationId, TurnId, own_message_id
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import Policy, is_retryable, reconnect_delays
+from canon_ops.wire.verbs import MalformedVerbAnswer
 
 __all__ = ["Deliveries", "Failed", "OutboxRows", "Sent"]
 
@@ -75,6 +77,7 @@ class Deliveries:
 
     Args:
         send: stores one message and returns its id, with the few quick attempts of its retry policy.
+        send_unasked: the same for a part of a message that nobody asked for, left half sent by another process.
         rows: the operations on disk.
         report: takes what became of a turn's final message.
         is_left_to_host: whether a failed message of this turn is repeated by the host.
@@ -84,6 +87,7 @@ class Deliveries:
         self,
         send: Callable[[SendMessage], Awaitable[str | None]],
         *,
+        send_unasked: Callable[[SendMessage], Awaitable[str | None]],
         rows: OutboxRows,
         report: Callable[[TurnId, TurnEvent], None],
         is_left_to_host: Callable[[TurnId], bool],
@@ -91,6 +95,7 @@ class Deliveries:
         rng: random.Random,
     ) -> None:
         self._send = send
+        self._send_unasked = send_unasked
         self._rows = rows
         self._report = report
         self._is_left_to_host = is_left_to_host
@@ -197,11 +202,14 @@ class Deliveries:
 
     async def _attempt(self, operation: Operation) -> Attempt:
         message_id: str | None = None
+        send = self._send_unasked if operation.is_unasked else self._send
         for message in operation.remaining:
             try:
-                message_id = await self._send(message)
+                message_id = await send(message)
             except RequestFailed as error:
                 return self._failed(operation, error)
+            except (NotAdmitted, MalformedVerbAnswer) as error:
+                return Failed(error.what, may_pass=isinstance(error, MalformedVerbAnswer))
             self._book, operation = operations.sent(self._book, operation)
             if operation.turn_id is not None and not operation.is_complete:
                 self._rows.confirm(operation)

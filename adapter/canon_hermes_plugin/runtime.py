@@ -52,6 +52,7 @@ from canon_hermes_plugin.surfaces import NotedSurfaces
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_hermes_plugin.turn.events import Kind, TurnEvent
+from canon_hermes_plugin.unasked import send_unasked
 from canon_ops import __version__
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
@@ -234,6 +235,7 @@ class CanonRuntime:
         self._kept = kept
         deliveries = self._deliveries = Deliveries(
             session.api.send_message,
+            send_unasked=partial(send_unasked, session.api),
             rows=kept.outbox,
             report=self._report,
             is_left_to_host=self._is_left_to_host,

@@ -3,6 +3,9 @@
 Each call connects, sends and leaves. It goes through Canon's policy for messages that nobody asked for (the verb
 ``send_to``), because no turn stands behind it. The result is a dictionary, never an exception: the host shows it.
 
+A message in several parts stands in the outbox of the home until Canon has all of them. When this process dies in the
+middle, or Canon does, the next one, or the gateway, sends the rest (half_sent.py).
+
 Source: Canon adapter R7.40-R7.45.
 """
 
@@ -10,39 +13,43 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin import probe
 from canon_hermes_plugin.connecting import Credential
 from canon_hermes_plugin.credential import find_credential
+from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox import operations
+from canon_hermes_plugin.outbox.half_sent import HalfSent
+from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_hermes_plugin.unasked import NotAdmitted, send_unasked
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
-from canon_ops.errors import CanonOpsError, RefusedError
+from canon_ops.errors import CanonOpsError, OutsideError
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import home_channel
-from canon_ops.wire.fields import text_of
-from canon_ops.wire.ids import ConversationId, own_message_id
-from canon_ops.wire.requests import SendMessage
-from canon_ops.wire.retry import Policy
-from canon_ops.wire.verbs import MalformedVerbAnswer
+from canon_ops.wire.ids import ConversationId, unasked_message_id
 
-__all__ = ["NotAdmitted", "send_standalone"]
+__all__ = ["HalfSentError", "NotAdmitted", "send_standalone"]
 
 FAILED: Final = "Canon standalone send failed: "
 
 
-class NotAdmitted(RefusedError):
-    """Canon's policy did not let the message through."""
+class HalfSentError(OutsideError):
+    """A part of the message is on Canon, or may be; the rest follows."""
 
-    code = "not_admitted"
+    code = "half_sent"
 
-    def __init__(self, reason: str | None) -> None:
-        super().__init__(f"Canon proactive send was not admitted{f': {reason}' if reason else ''}")
+    def __init__(self, error: CanonOpsError, operation: Operation) -> None:
+        sent, count = operation.confirmed, len(operation.messages)
+        super().__init__(f"{error.what} {sent} of {count} parts are sent; the rest follows when a gateway runs.")
 
 
 async def send_standalone(
@@ -54,6 +61,7 @@ async def send_standalone(
     media_files: list[Any] | None = None,
     force_document: bool = False,
     refusal: Callable[[], str | None] = host_door.multiplex_refusal,
+    home: Path | None = None,
     clock: Clock | None = None,
 ) -> dict[str, Any]:
     """Send ``message``; a long one goes in parts, as an answer would.
@@ -63,6 +71,7 @@ async def send_standalone(
         chat_id: the conversation; the home channel when there is none.
         thread_id: not used: Canon has no threads, and a reply to it would be refused.
         media_files: refused, this version sends text.
+        home: the Hermes home whose outbox remembers a message that was half sent; None asks the host.
 
     Returns:
         ``{"success": True, "message_id": …}`` or ``{"error": sentence}``.
@@ -72,41 +81,49 @@ async def send_standalone(
     if media_files:
         return _error("files cannot be sent from outside the gateway")
     offload = Offload("canon-standalone")
+    home = home or host_door.home_folder()
     try:
         conversation_id = chat_id or await offload.run(_home_channel, config)
         if not conversation_id:
             return _error("no conversation is named and CANON_HOME_CHANNEL is not set")
         credential = await find_credential(offload, partial(probe.surroundings_of, config))
-        return await _send(credential, conversation_id, message, clock or SystemClock())
+        return await _send(credential, conversation_id, message, HalfSent(home, offload, clock or SystemClock()))
     except CanonOpsError as error:
         return _error(error.what)
     finally:
         offload.close()
 
 
-async def _send(credential: Credential, conversation_id: str, text: str, clock: Clock) -> dict[str, Any]:
-    await verify_environment(credential.connection, clock=clock)
-    own_id = own_message_id(secrets.token_hex(16))
+async def _send(credential: Credential, conversation_id: str, text: str, notes: HalfSent) -> dict[str, Any]:
+    await verify_environment(credential.connection, clock=notes.clock)
+    own_id = unasked_message_id(secrets.token_hex(16))
     final = FinalMessage(own_id, ConversationId(conversation_id), text, names_turn=False)
-    reserved = operations.reserve(operations.Book(), final)
+    operation = operations.reserve(operations.Book(), final).operation
+    async with CanonApi(credential.connection, credential.api_key, clock=notes.clock) as api:
+        owner = Owner(credential.connection.environment_id, await _agent_id(credential, api))
+        for earlier in await notes.left_by(owner):
+            with suppress(CanonOpsError):  # it stays in the outbox, and is no reason to keep the new one back
+                await _send_parts(api, earlier, owner, notes)
+        return {"success": True, "message_id": await _send_parts(api, operation, owner, notes)}
+
+
+async def _agent_id(credential: Credential, api: CanonApi) -> str:
+    return credential.resolution.agent_id or (await api.me()).agent_id or ""
+
+
+async def _send_parts(api: CanonApi, operation: Operation, owner: Owner, notes: HalfSent) -> str | None:
+    """Send what is left; a message in parts is on the disk meanwhile, so that none stays half sent."""
+    await notes.begun(owner, operation)
     message_id: str | None = None
-    async with CanonApi(credential.connection, credential.api_key, clock=clock) as api:
-        for part in reserved.operation.messages:
-            message_id = await _send_part(api, part)
-    return {"success": True, "message_id": message_id}
-
-
-async def _send_part(api: CanonApi, part: SendMessage) -> str:
-    envelope = {"conversationId": part.conversation_id, "idempotencyKey": part.message_id}
-    options = {**part.options, "replyTo": part.reply_to, "metadata": dict(part.metadata) or None}
-    chosen = {key: value for key, value in options.items() if value is not None}
-    value = {"text": part.text, "messageOptions": chosen or None}
-    answer = await api.verb("send_to", envelope, value, policy=Policy.IDEMPOTENT)
-    if answer.get("status") != "messaged":
-        raise NotAdmitted(text_of(answer, "reason"))
-    message_id = text_of(answer, "messageId")
-    if message_id is None:
-        raise MalformedVerbAnswer("send_to", "it names no message")
+    for part in operation.remaining:
+        try:
+            message_id = await send_unasked(api, part)
+        except CanonOpsError as error:
+            if await notes.failed(owner, operation, error):
+                raise HalfSentError(error, operation) from error
+            raise
+        operation = replace(operation, confirmed=operation.confirmed + 1)
+        await notes.confirmed(owner, operation)
     return message_id
 
 

@@ -82,6 +82,17 @@ def secret_header(name: str, secret: Secret, *, prefix: str = "", what: str) -> 
     return {name: prefix + text}
 
 
+class _Leave:
+    """Whether the caller of a request has given up; the library asks before each of its steps."""
+
+    def __init__(self) -> None:
+        self.is_taken = False
+
+    async def look(self, step: str, _details: Mapping[str, object]) -> None:
+        if self.is_taken and step.endswith("send_request_headers.started"):
+            raise asyncio.CancelledError
+
+
 class HttpClient:
     """A pool of connections; close it with :meth:`aclose`.
 
@@ -106,6 +117,7 @@ class HttpClient:
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
+        self._exchanges: set[asyncio.Task[Answer]] = set()
         self._closed = False
 
     async def request(
@@ -129,13 +141,57 @@ class HttpClient:
             TransportFailure: no whole answer came.
             MalformedAnswer: the answer is over the size limit or its compression is broken.
         """
+        leave = _Leave()
+        exchange = asyncio.ensure_future(
+            self._exchange(
+                method,
+                url,
+                name=name,
+                headers=headers,
+                params=params,
+                content=content,
+                timeout_s=timeout_s,
+                leave=leave,
+            )
+        )
+        self._exchanges.add(exchange)
+        exchange.add_done_callback(self._ended)
+        try:
+            return await asyncio.shield(exchange)
+        except asyncio.CancelledError:
+            leave.is_taken = True
+            raise
+
+    async def _exchange(
+        self,
+        method: str,
+        url: str,
+        *,
+        name: str,
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None,
+        content: bytes | None,
+        timeout_s: float | None,
+        leave: _Leave,
+    ) -> Answer:
+        """One request with its whole answer, in a task of its own that nobody cancels.
+
+        A caller may give up at any moment, and the library then loses the connection when the moment is a bad one: the
+        pool goes on counting it until none is free. So the exchange ends by itself, at the latest with its time limit;
+        what has not been sent when its caller leaves is not sent.
+        """
         response = await self.open(
-            method, url, name=name, headers=headers, params=params, content=content, timeout_s=timeout_s
+            method, url, name=name, headers=headers, params=params, content=content, timeout_s=timeout_s, leave=leave
         )
         try:
             return await read_answer(response, name=name, max_bytes=self._max_answer_bytes)
         finally:
             await response.aclose()
+
+    def _ended(self, exchange: asyncio.Task[Answer]) -> None:
+        self._exchanges.discard(exchange)
+        if not exchange.cancelled():
+            exchange.exception()  # whoever waits for it has it already; of an abandoned one nobody wants to know
 
     async def open(
         self,
@@ -147,8 +203,13 @@ class HttpClient:
         params: Mapping[str, str] | None = None,
         content: bytes | None = None,
         timeout_s: float | None = None,
+        leave: _Leave | None = None,
     ) -> httpx.Response:
-        """Make one request and hand its answer over unread; the caller closes it."""
+        """Make one request and hand its answer over unread; the caller closes it.
+
+        Args:
+            leave: when it is taken before anything was sent, nothing is.
+        """
         client = await self._open_client(name)
         import httpx
 
@@ -161,6 +222,7 @@ class HttpClient:
                 params=params,
                 content=content,
                 timeout=httpx.Timeout(limit_s, read=None if self._endless_reads else limit_s),
+                extensions={} if leave is None else {"trace": leave.look},
             )
             return await client.send(request, stream=True)
 
@@ -170,6 +232,9 @@ class HttpClient:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+        for exchange in [*self._exchanges]:
+            exchange.cancel()
+        await asyncio.gather(*self._exchanges, return_exceptions=True)
 
     async def _open_client(self, name: str) -> httpx.AsyncClient:
         async with self._opening:

@@ -20,12 +20,14 @@ __all__ = [
     "ConversationId",
     "SessionKey",
     "TurnId",
+    "is_unasked",
     "message_id",
     "own_message_id",
     "part_id",
     "stream_message_id",
     "turn_id",
     "turn_of",
+    "unasked_message_id",
 ]
 
 ConversationId = NewType("ConversationId", str)
@@ -38,6 +40,7 @@ MESSAGE_ID_CHARS: Final = 160  # server cap on messageId, canon-adapter R7.10
 _DOMAIN: Final = "canon-hermes-final-v2"
 _STREAM_PREFIX: Final = "canon-stream:"
 _HEX_20: Final = re.compile(r"[0-9a-f]{20}")
+_UNASKED_PREFIX: Final = "unasked:"
 _HEX_32: Final = re.compile(r"[0-9a-f]{32}")
 
 
@@ -77,6 +80,20 @@ def own_message_id(random_hex: str) -> TurnId:
         random_hex: 32 lowercase hex digits, fresh.
     """
     return TurnId(f"standalone:{_checked(random_hex, _HEX_32)}")
+
+
+def unasked_message_id(random_hex: str) -> TurnId:
+    """The same for a message that nobody asked for: it goes another way than answers, also when it is sent again.
+
+    Args:
+        random_hex: 32 lowercase hex digits, fresh.
+    """
+    return TurnId(f"{_UNASKED_PREFIX}{_checked(random_hex, _HEX_32)}")
+
+
+def is_unasked(turn: TurnId | None) -> bool:
+    """Whether :func:`unasked_message_id` made it."""
+    return turn is not None and turn.startswith(_UNASKED_PREFIX)
 
 
 def message_id(conversation: ConversationId, turn: TurnId | None, ordinal: int) -> str | None:

@@ -28,7 +28,7 @@ from typing import Any, Final, TypeVar
 
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_ops.wire.dispatch import ReplyBehavior, TurnSemantics
-from canon_ops.wire.ids import TurnId, message_id, part_id
+from canon_ops.wire.ids import TurnId, is_unasked, message_id, part_id
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import Outcome, certainly_not_handled
 from canon_ops.wire.splitting import split
@@ -76,6 +76,11 @@ class Operation:
         """The id of the whole; it is the group id of several parts."""
         chunk = self.messages[-1].metadata.get("messageChunk")
         return chunk.get("groupId") if chunk else self.messages[-1].message_id
+
+    @property
+    def is_unasked(self) -> bool:
+        """Nobody asked for it, so that its parts pass Canon's policy for such messages."""
+        return is_unasked(self.turn_id)
 
     @property
     def texts(self) -> tuple[str, ...]:

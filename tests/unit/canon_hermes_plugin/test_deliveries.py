@@ -84,6 +84,7 @@ class Desk:
         self.rows = Rows()
         self.deliveries = Deliveries(
             canon.send,
+            send_unasked=canon.send,
             rows=self.rows,
             report=lambda _turn, event: self.reports.append(event),
             is_left_to_host=lambda _turn: loose,

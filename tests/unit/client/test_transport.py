@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
 
+import httpx
 import pytest
 
 from canon_ops.client.api import CanonApi
 from canon_ops.client.deadline import within
 from canon_ops.client.errors import MalformedAnswer, TransportFailure
 from canon_ops.client.transport import HttpClient
-from canon_ops.runtime.clock import ManualClock
+from canon_ops.runtime.clock import ManualClock, SystemClock
+from canon_ops.settings.secret import Secret
 from canon_ops.wire.requests import SendMessage, Typing
 from canon_ops.wire.retry import TransportKind
+from tests.support.canon_gateways import sandbox_connection
 from tests.support.canon_wire import KEY, InstantClock, a_connection
 from tests.support.loopback import Exchange, answer, loopback, until
+from tests.support.sandboxes import canon_box
 
 WITH_ID = SendMessage("c1", "hi", message_id="m1")
 WITHOUT_ID = SendMessage("c1", "hi")
@@ -244,3 +251,53 @@ async def test_a_deadline_passes_errors_and_cancellation_on() -> None:
         await waiting
     assert ended.is_set()
     assert clock.sleepers == 0
+
+
+async def test_a_caller_that_gives_up_costs_no_connection() -> None:
+    """Whatever the moment at which a caller is cancelled, the pool gets its connection back; else it runs dry."""
+    rng = random.Random(5)
+    with canon_box() as box:
+        box.fault("delay", path="/typing", times=None, every=2, seconds=0.05)
+        async with CanonApi(sandbox_connection(box), Secret(box.endpoints.agent_key), clock=SystemClock()) as api:
+
+            async def impatient() -> None:
+                for _ in range(25):
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(rng.random() * 0.1):
+                            await api.set_typing(Typing("conv_direct", True))
+
+            await asyncio.gather(*(impatient() for _ in range(12)))
+            await until(lambda: not api._http._exchanges)
+            http: Any = api._http._client
+            pools = [mount._pool for mount in (http._transport, *http._mounts.values()) if mount is not None]
+
+            lost = [one for pool in pools for one in pool.connections if not (one.is_idle() or one.is_closed())]
+            assert (lost, [pool._requests for pool in pools if pool._requests]) == ([], [])
+
+
+async def test_what_was_not_sent_when_its_caller_left_is_never_sent() -> None:
+    """A write that nobody waits for must not overtake the next one: it waits for a connection no longer."""
+    gate = asyncio.Event()
+
+    async def hold(exchange: Exchange) -> None:
+        await gate.wait()
+        await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    async with loopback(hold, answer(200, {}), answer(200, {})) as box:
+        http = HttpClient(timeout_s=5, transport=httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=1)))
+
+        async def ask(path: str) -> None:
+            await http.request("GET", box.url + path, name="GET", headers={})
+
+        first = asyncio.ensure_future(ask("/first"))
+        await until(lambda: len(box.requests) == 1)
+        second = asyncio.ensure_future(ask("/second"))
+        await asyncio.sleep(0.05)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        gate.set()
+        await first
+        await ask("/third")
+        await http.aclose()
+
+    assert [request.target for request in box.requests] == ["/first", "/third"]
