@@ -66,6 +66,7 @@ wheel: $(STAMP)  ## build the wheel into dist/
 test-interop: $(STAMP)  ## the sandboxes against the published plugins in real gateways and the published Borgee clients (made in .hosts, once)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 	$(BIN)/python -m pytest tests/contract/test_borgee_client.py tests/contract/test_borgee_bytes.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_borgee_published_inbox.py $(TEST_ARGS)
 
 test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bus, strace, zsh, fish, mandoc (apt or dnf)
 	scripts/test_tools.sh

@@ -91,6 +91,8 @@ def _here(path: Path, request: Request, reset_session: Callable[[str], object], 
 
 
 def _ask(path: Path, request: Request) -> bool:
+    if path.lstat().st_uid != os.geteuid():  # in a shared folder anybody could have put one there
+        raise PermissionError(f"{path} is somebody else's socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_S)
         connection.connect(str(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import stat
 from pathlib import Path
@@ -122,6 +123,25 @@ def test_an_owner_that_does_not_answer_is_named(own_home: Path) -> None:
             decide(own_home, Request("discard", seq), reset_session=pytest.fail)
 
     assert row(own_home, seq).status is Status.QUARANTINED
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a socket somebody else's")
+def test_a_socket_of_somebody_else_is_not_asked(own_home: Path) -> None:
+    """Nothing is sent to it, and nothing it says is believed."""
+    seq = quarantined(own_home)
+    beside = inbox_file(own_home).parent
+    foreign = socket.socket(socket.AF_UNIX)
+    foreign.bind(str(beside / "control.sock"))
+    foreign.listen()
+    os.chown(beside / "control.sock", 12345, 12345)
+
+    with FileLock(beside / "inbox.lock", 0), pytest.raises(GatewaySilent):
+        decide(own_home, Request("discard", seq), reset_session=pytest.fail)
+
+    foreign.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        foreign.accept()
+    foreign.close()
 
 
 def test_where_there_is_no_inbox_nothing_is_made(own_home: Path) -> None:
