@@ -86,7 +86,7 @@ def register_command(ctx: PluginContext) -> None:
     try:
         offer(name=COMMAND, help=HELP, setup_fn=prepare_parser, handler_fn=run_command, description=f"{HELP}.")
     except Exception:  # the host's own validation; canon-ops itself is there all the same
-        logger.warning("Hermes refused the command %r; use canon-ops instead", COMMAND, exc_info=True)
+        logger.warning("Hermes refused the command %r; it is there as canon-ops", COMMAND, exc_info=True)
 
 
 def _entry() -> dict[str, Any]:

@@ -62,14 +62,23 @@ def _say_problem(session: Session, failure: Failure) -> None:
     if failure.exit_code in _ENDED_FROM_OUTSIDE:
         err.write(f"{visible(problem.message)}\n")
         return
-    colour = session.canvas(err).colour
-    lines = [f"{paint('Error:', RED, colour=colour)} {visible(problem.message)}"]
+    canvas = session.canvas(err)
+    colour = canvas.colour
+    first, *others = _sentence(f"Error: {visible(problem.message)}", canvas.width if err.is_terminal else None)
+    lines = [f"{paint('Error:', RED, colour=colour)}{first.removeprefix('Error:')}", *others]
     if problem.file is not None:
         place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
         lines.append(f"  at {visible(place)}")
     if problem.fix is not None:
         lines.append(f"  {paint('fix:', BOLD, colour=colour)} {visible(problem.fix)}")
     err.write("".join(f"{line}\n" for line in lines))
+
+
+def _sentence(text: str, width: int | None) -> list[str]:
+    """A message, wrapped where a person reads it; one that has lines of its own keeps them."""
+    from canon_ops.cli.terminal import wrapped
+
+    return [text] if width is None or "\n" in text else wrapped(text, width, 0)
 
 
 def _document(session: Session, exit_code: ExitCode, result: Result) -> str:

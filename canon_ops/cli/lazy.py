@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from canon_ops import __version__
-from canon_ops.cli.tree import ROOT, Entry
+from canon_ops.cli.tree import FIRST_STEPS, ROOT, Entry
 
 __all__ = ["HELP_NAMES", "WIDEST_HELP", "LazyGroup", "help_of_root", "help_option", "root_group"]
 
@@ -75,6 +75,16 @@ class LazyGroup(click.Group):
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What to do next: the first commands of all, or where options and examples stand."""
+        if ctx.parent is None:
+            with formatter.section("First steps"):
+                for step in FIRST_STEPS:
+                    formatter.write(f"{' ' * formatter.current_indent}{step}\n")
+        meant = f" Without a command, {self.default} is meant." if self.default else ""
+        formatter.write_paragraph()
+        formatter.write_text(f"{ctx.command_path} COMMAND --help shows options and examples.{meant}")
 
     def _names_no_member(self, args: list[str]) -> bool:
         """No argument at all, or options of the default member; the group's own help stays reachable."""

@@ -73,11 +73,13 @@ def _visible(char: str) -> str:
 def _lines(block: Block, canvas: Canvas, name_width: int) -> Iterator[str]:
     match block:
         case Line(text, mark):
-            yield f"{mark_of(mark, canvas)} {visible(text)}" if mark else visible(text)
+            yield from _line(text, mark, canvas)
         case Fields(pairs):
             label_width = max((len(label) for label, _ in pairs), default=0)
             for label, value in pairs:
-                yield f"{paint(label, DIM, colour=canvas.colour)}{' ' * (label_width - len(label))}  {visible(value)}"
+                first, *others = wrapped(visible(value), canvas.width, label_width + 2)
+                yield f"{paint(label, DIM, colour=canvas.colour)}{' ' * (label_width - len(label))}  {first}"
+                yield from others
         case Table():
             yield from _table(block, canvas)
         case Item():
@@ -93,6 +95,16 @@ def _lines(block: Block, canvas: Canvas, name_width: int) -> Iterator[str]:
             yield visible(text.removesuffix("\n"))
         case _:
             assert_never(block)
+
+
+def _line(text: str, mark: Mark | None, canvas: Canvas) -> Iterator[str]:
+    """A sentence is wrapped; what ends otherwise is a path or a command, which is copied as a whole."""
+    sign = f"{mark_of(mark, canvas)} " if mark else ""
+    margin = len(_SIGNS[mark][0 if canvas.unicode else 1]) + 1 if mark else 0
+    is_sentence = text.endswith(".") and "\n" not in text
+    first, *others = wrapped(visible(text), canvas.width, margin) if is_sentence else [visible(text)]
+    yield f"{sign}{first}"
+    yield from others
 
 
 def _item(item: Item, canvas: Canvas, name_width: int) -> Iterator[str]:
@@ -118,6 +130,46 @@ def wrapped(text: str, width: int, margin: int) -> list[str]:
     return [lines[0] if lines else "", *(indent + line for line in lines[1:])]
 
 
+def _widths(table: Table, available: int) -> list[int] | None:
+    """The width of each column so that no word is broken; None when that is too much for one line.
+
+    The column with the most to spare gives way first, and none becomes narrower than its longest word.
+    """
+    from rich.cells import cell_len
+
+    columns = [[heading, *(visible(row[index]) for row in table.rows)] for index, heading in enumerate(table.columns)]
+    widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+    narrowest = [
+        widths[index]
+        if index in table.whole
+        else max((cell_len(word) for cell in column for word in cell.split()), default=0)
+        for index, column in enumerate(columns)
+    ]
+    gaps = 2 * (len(columns) - 1)  # rich pads each column by one on both sides
+    while (over := sum(widths) + gaps - available) > 0:
+        spare, index = max((widths[number] - narrowest[number], number) for number in range(len(widths)))
+        if spare <= 0:
+            return None
+        widths[index] -= min(over, max(1, spare // 2))
+    return widths
+
+
+def _stacked(table: Table, canvas: Canvas) -> list[str]:
+    """Records one below the other, for a terminal that is too narrow for their table.
+
+    The first column leads, together with the second where it does not tell the records apart.
+    """
+    leads = 1 if len({row[0] for row in table.rows}) == len(table.rows) else 2
+    inner = Canvas(max(canvas.width - 2, 20), canvas.colour, canvas.unicode)
+    lines: list[str] = []
+    for row in table.rows:
+        cells = zip(table.columns[leads:], row[leads:], strict=True)
+        pairs = [(heading, cell) for heading, cell in cells if cell]
+        lines.append(paint(visible(" ".join(row[:leads])), BOLD, colour=canvas.colour))
+        lines += [f"  {line}" for line in _lines(Fields(pairs), inner, 0)]
+    return lines
+
+
 def _table(table: Table, canvas: Canvas) -> list[str]:
     from io import StringIO
 
@@ -125,10 +177,13 @@ def _table(table: Table, canvas: Canvas) -> list[str]:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    widths = _widths(table, canvas.width)
+    if widths is None:
+        return _stacked(table, canvas)
     drawn = RichTable(box=None, pad_edge=False, header_style="bold" if canvas.colour else "")
-    for index, column in enumerate(table.columns):
+    for index, (column, width) in enumerate(zip(table.columns, widths, strict=True)):
         justify: Literal["right", "left"] = "right" if index in table.right else "left"
-        drawn.add_column(Text(column), justify=justify, overflow="fold", no_wrap=index in table.whole)
+        drawn.add_column(Text(column), justify=justify, overflow="fold", no_wrap=index in table.whole, width=width)
     for row in table.rows:
         drawn.add_row(*(Text(visible(cell)) for cell in row))
     paper = StringIO()

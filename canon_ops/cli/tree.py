@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Entry", "leaves"]
+__all__ = ["FIRST_STEPS", "ROOT", "Entry", "leaves"]
+
+# Whole command lines for somebody who has never used the program.
+FIRST_STEPS = (
+    "canon-ops install canon --dry-run --diff",
+    "canon-ops install canon --setup",
+    "canon-ops doctor",
+    "canon-ops demo",
+)
 
 
 class Entry(NamedTuple):

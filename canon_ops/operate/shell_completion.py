@@ -40,7 +40,7 @@ Scripts = Mapping[str, str]
 State = Literal["current", "outdated", "foreign", "absent"]
 
 _OURS = b"completion for canon-"  # in the first two lines of each script
-_BEGIN, _END = "# >>> canon-ops completion >>>", "# <<< canon-ops completion <<<"
+_BEGIN, _END = "# >>> completion by canon-ops", "# <<< completion by canon-ops"
 _BASH_COMPLETION = (
     "/usr/share/bash-completion/bash_completion",
     "/usr/local/share/bash-completion/bash_completion",

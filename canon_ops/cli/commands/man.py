@@ -68,7 +68,7 @@ def show_command(context: Context, words: tuple[str, ...]) -> Result:
 
     page = next((page for page in pages() if page.words == words), None)
     if page is None:
-        raise NoSuchPage(f"There is no command {' '.join(words)}.", fix="canon-ops --help")
+        raise NoSuchPage(f"There is no command {' '.join(words)}.", fix=f"{context.program.name} --help")
     source = man_page(page)
     if context.session.for_people and context.session.may_ask and _open(page.name, source):
         return Result(ManPage(page.name, 1, source))

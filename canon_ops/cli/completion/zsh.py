@@ -92,7 +92,7 @@ def zsh_script(nodes: Sequence[Node]) -> str:
         _lists("options", [(node, node.options) for node in nodes]),
         _function("takes", "$where $1", "takes", taken_rows(nodes)),
         _function("argument", "$where $1", "takes", argument_rows(nodes)),
-        '_canon-ops "$@"\n',
+        f'_{PROGRAMS[0]} "$@"\n',
     ]
     return "\n".join(parts)
 

@@ -66,15 +66,16 @@ def test_colour_paints_marks_and_diffs_and_nothing_else() -> None:
 
 def test_a_table_folds_long_cells_and_reads_no_markup() -> None:
     """Square brackets are text, numbers align right, nothing is cut."""
-    table = Table(("name", "count", "where"), (("a", "1", "[/some/path]"), ("bb", "200", "x" * 30)), frozenset({1}))
+    rows = (("a", "1", "[/some/path]"), ("bb", "200", " ".join(["xxxxxxxxx"] * 3)))
+    table = Table(("name", "count", "where"), rows, frozenset({1}))
 
     drawn = render((table,), Canvas(width=32, colour=False, unicode=True))
 
     assert drawn == (
         "name  count  where\n"
         "a         1  [/some/path]\n"
-        "bb      200  xxxxxxxxxxxxxxxxxxx\n"
-        "             xxxxxxxxxxx\n"
+        "bb      200  xxxxxxxxx xxxxxxxxx\n"
+        "             xxxxxxxxx\n"
     )  # fmt: skip
 
 
@@ -92,3 +93,58 @@ def test_a_table_folds_long_cells_and_reads_no_markup() -> None:
 def test_control_characters_in_data_are_shown_not_obeyed(data: str, shown: str) -> None:
     """A file name cannot clear the screen or read backwards; ordinary text of any language stays as it is."""
     assert render((Line(data),), PLAIN_CANVAS) == f"{shown}\n"
+
+
+KEYS = Table(
+    ("key", "value", "advice"),
+    (("display.platforms.canon.interim_assistant_messages", "true", "recommended: false"), ("a.b", "", "fine")),
+)
+
+
+def test_a_table_gives_way_without_breaking_a_word() -> None:
+    """The sentence wraps; names and numbers beside it stay whole."""
+    table = Table(("name", "problems"), (("canon.agent.profile", "It lacks agentName, registeredAt and baseUrl."),))
+
+    lines = render((table,), Canvas(40, colour=False, unicode=True)).splitlines()
+
+    assert lines[1].startswith("canon.agent.profile  It lacks")
+    assert all(len(line) <= 40 for line in lines)
+    assert " ".join(" ".join(lines[1:]).split()) == "canon.agent.profile It lacks agentName, registeredAt and baseUrl."
+
+
+def test_a_table_that_cannot_fit_becomes_records() -> None:
+    """Every name can be copied; an empty cell has no line."""
+    drawn = render((KEYS,), Canvas(60, colour=False, unicode=True))
+
+    assert drawn == (
+        "display.platforms.canon.interim_assistant_messages\n"
+        "  value   true\n"
+        "  advice  recommended: false\n"
+        "a.b\n"
+        "  advice  fine\n"
+    )
+    assert render((KEYS,), Canvas(100, colour=False, unicode=True)).splitlines()[0].split() == [
+        "key",
+        "value",
+        "advice",
+    ]
+
+
+def test_records_are_led_by_what_tells_them_apart() -> None:
+    """Where the first column repeats itself, the second joins it."""
+    table = Table(("platform", "setting", "value"), (("canon", "one", "x" * 30), ("canon", "two", "y" * 30)))
+
+    assert render((table,), Canvas(35, colour=False, unicode=True)).splitlines()[::2] == ["canon one", "canon two"]
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_sentences_wrap_and_commands_do_not(width: int) -> None:
+    """What ends with a full stop is a sentence; a command line is copied as a whole, however long."""
+    sentence = "Every line of .env is read alike by the gateway, by Hermes' commands and by a shell."
+    command = "Next: canon-ops doctor --hermes-home /a/rather/long/folder --only creds.accepted"
+
+    lines = render((Line(sentence, Mark.OK), Line(command)), Canvas(width, colour=False, unicode=True)).splitlines()
+
+    assert lines[-1] == command
+    assert all(len(line) <= max(width, 22) for line in lines[:-1])
+    assert " ".join(" ".join(lines[:-1]).split()) == f"✓ {sentence}"
