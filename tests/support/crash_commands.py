@@ -30,7 +30,8 @@ from tests.support.crash import CountingDisk, contents, play, say, schedules
 
 __all__ = ["COMMANDS", "environ_of", "make_user", "stale", "words_of"]
 
-# Name of the case -> the words of the command. One file each; `profile bind` two, or three in two folders.
+# Name of the case -> the words of the command. One file each; `doctor --fix` two, `profile bind` two, or three in
+# two folders.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "env set": ("env", "set", "CANON_AGENT", "desk"),
     "env lint": ("env", "lint", "--fix"),
@@ -43,7 +44,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "profile bind from bootstrap": ("profile", "bind", "cloud", "--yes"),
     "profile import": ("profile", "import", "{home}/offered.json", "--replace"),
     "creds remove": ("creds", "remove", "--canon-profile", "desk", "--yes"),
-}
+    "doctor fix": (
+        "doctor", "--only", "env.duplicate,settings.display", "--fix", "--yes", "--severity-min", "info",
+    ),
+}  # fmt: skip
 SLICES = {"": 1, "slice": 7, "none": None}
 
 CONFIG = """\
@@ -167,7 +171,11 @@ def report(label: str, how: str, home: Path, before: dict[str, str], after: dict
 
 def played(case: str, folder: Path, *, every: int | None = 1) -> Iterator[dict[str, Any]]:
     """First the steps and both states, then one row a schedule."""
-    carry_out(case, make_user(folder / "once", case))  # what a command imports, its children need not import again
+    if case == "doctor fix":  # it has threads, which would not survive the fork
+        import canon_ops.cli.commands.doctor
+        import canon_ops.doctor.mending  # noqa: F401
+    else:
+        carry_out(case, make_user(folder / "once", case))  # what it imports, its children need not import again
     before = contents(make_user(folder / "try", case))
     counted = folder / "points"
     home = folder / "try" / "user"
