@@ -85,7 +85,7 @@ class Line:
         except TimeoutError:
             pass
         finally:
-            self._wire.abort()
+            await self._wire.let_go()
 
     async def _live(self) -> None:
         try:

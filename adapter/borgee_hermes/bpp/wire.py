@@ -115,16 +115,16 @@ class Wire:
             return
 
     async def close(self, code: int) -> None:
-        """Say goodbye and wait for the other end to hang up, without limit; :meth:`abort` afterwards."""
+        """Say goodbye and wait for the other end to hang up, without limit; :meth:`let_go` afterwards."""
         if self._protocol.state.name == "OPEN":
             self._protocol.send_close(code)
             self._flush()
         while (await self.read()).end is None:
             pass
 
-    def abort(self) -> None:
-        """Let go of the socket now; safe to repeat."""
-        self._writer.transport.abort()
+    async def let_go(self) -> None:
+        """Throw the socket away and return when it is gone; safe to repeat."""
+        await _let_go(self._writer)
 
     def _flush(self) -> None:
         for data in self._protocol.data_to_send():
@@ -192,7 +192,7 @@ async def dial(base_url: str, api_key: Secret) -> Wire:
         protocol.send_request(request)
         await _upgrade(protocol, reader, writer)
     except BaseException:
-        writer.transport.abort()
+        await _let_go(writer)
         raise
     return Wire(protocol, reader, writer)
 
@@ -217,6 +217,13 @@ async def _upgrade(protocol: ClientProtocol, reader: asyncio.StreamReader, write
         if not data:
             raise DialFailed("the connection was closed before it was answered")
         protocol.receive_data(data)
+
+
+async def _let_go(writer: asyncio.StreamWriter) -> None:
+    """End a connection at once. Waiting for its end also takes note of its error, which asyncio would report later."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -15,6 +15,7 @@ from borgee_hermes.loopback.world import World
 
 __all__ = ["answer", "is_own", "payload_of", "read", "result_frame", "task_refusal"]
 
+OUTCOMES: Final = frozenset({"completed", "failed", "cancelled"})
 REASONS: Final = frozenset(
     {
         "api_key_invalid",
@@ -119,7 +120,8 @@ def task_refusal(world: World, agent: User, frame: Json) -> str | None:
     if frame["type"] == "task_started":
         subject = frame.get("subject")
         return None if isinstance(subject, str) and subject.strip() else "blank subject"
-    if frame.get("outcome") not in {"completed", "failed", "cancelled"}:
+    outcome, reason = frame.get("outcome"), frame.get("reason")
+    if not isinstance(outcome, str) or outcome not in OUTCOMES:
         return "unknown outcome"
-    fits = frame.get("reason") in REASONS if frame["outcome"] == "failed" else frame.get("reason") == ""
+    fits = isinstance(reason, str) and (reason in REASONS if outcome == "failed" else not reason)
     return None if fits else "reason does not fit"

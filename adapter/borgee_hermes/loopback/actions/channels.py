@@ -47,7 +47,8 @@ def create_channel(call: Call) -> Json:
             raise Refused(Failed("bpp.zone_not_found"))
     topic, visibility = call.optional("topic", str, ""), call.optional("visibility", str, "public")
     members = call.optional("member_ids", list, [])
-    if visibility not in VISIBILITIES or not all(member in call.world.users for member in members):
+    known = all(isinstance(member, str) and member in call.world.users for member in members)
+    if visibility not in VISIBILITIES or not known:
         raise Refused(Failed("bpp.payload_invalid"))
     everybody = list(dict.fromkeys([call.caller.user_id, *members]))
     channel = Channel(
