@@ -267,6 +267,7 @@ ROOT = Entry(
                     "Show one approval: what was asked, of whom, how it stands, and what it needs.",
                     "approvals:show_command",
                 ),
+                Entry("reconcile", "Find out at Canon how open approvals stand.", "approvals_reconcile:command"),
                 Entry(
                     "audit",
                     "Print what happened to each approval, and check that the trail is whole.",

@@ -33,6 +33,13 @@ from canon_ops.settings.environments import Connection
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import AgentIdentity, AgentPage, Conversation, DiscoverQuery
 from canon_ops.wire.fields import JsonObject, string_first
+from canon_ops.wire.interactions import (
+    ApprovalAnswer,
+    ApprovalReceipt,
+    ApprovalRequest,
+    InteractionKind,
+    consume_body,
+)
 from canon_ops.wire.requests import (
     Disposition,
     RuntimeStatus,
@@ -163,6 +170,17 @@ class CanonApi:
     async def consume_signal(self, conversation_id: str) -> Signal | None:
         """Take the pending signal of a conversation; it is gone from the server afterwards."""
         return Signal.parse(await self.call("POST", "/runtime/signal/consume", {"conversationId": conversation_id}))
+
+    async def request_approval(self, request: ApprovalRequest) -> ApprovalReceipt:
+        """Ask a human for a yes or no; one attempt, because an id that was ever used is refused."""
+        answer = await self.call("POST", "/runtime-interaction/request", request.body(), policy=Policy.SINGLE)
+        return ApprovalReceipt.parse(answer)
+
+    async def consume_approval(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
+        """Take the answer of an approval, or take the request back; one attempt, whose repetition is the caller's."""
+        body = consume_body(InteractionKind.APPROVAL, conversation_id, approval_id, cancel=cancel)
+        answer = await self.call("POST", "/runtime-interaction/consume", body, policy=Policy.SINGLE)
+        return ApprovalAnswer.parse(answer)
 
     async def verb(
         self,

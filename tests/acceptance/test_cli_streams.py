@@ -77,6 +77,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "approvals export": ([], 0),
     "approvals list": ([], 0),
     "approvals prune": ([], 0),
+    "approvals reconcile": ([], 0),
     "approvals show": (["hermes-1"], 1),
     "approvals verify": ([], 0),
     "inbox discard": (["1"], 1),
@@ -120,6 +121,7 @@ FOREGROUND = {"sandbox borgee", "sandbox canon", "sandbox model"}
 NOTHING_THERE = {
     "approvals audit",
     "approvals list",
+    "approvals reconcile",
     "history list",
     "inbox list",
     "outbox list",
@@ -129,6 +131,7 @@ NOTHING_THERE = {
 SILENT = {
     "approvals audit",  # there is none, which is no failure
     "approvals list",
+    "approvals reconcile",
     "approvals show",
     "config edit",
     "config get",

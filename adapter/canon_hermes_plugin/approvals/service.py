@@ -285,25 +285,35 @@ class ApprovalService:
             if is_of(entry, self._owner, conversations) and is_due(entry, now_ms=now_ms)
         )
 
-    async def pass_over(self, *, limit: int = 8) -> Pass:
+    async def pass_over(
+        self, *, only: Container[str] | None = None, limit: int = 8, done: Callable[[Entry], None] = lambda entry: None
+    ) -> Pass:
         """Everything that a start has to settle: ask about all that is open, wake all that is owed (R10.43, R10.44).
 
         Args:
+            only: the ids that are meant; None: all.
             limit: how many are asked about at the same time.
+            done: is told of each approval when it was dealt with.
         """
         conversations, now_ms = self._conversations(), self._clock.now_ms()
-        mine = [entry for entry in await self._desk.read() if is_of(entry, self._owner, conversations)]
+        mine = [
+            entry
+            for entry in await self._desk.read()
+            if is_of(entry, self._owner, conversations) and (only is None or entry.approval_id in only)
+        ]
         counts: Counter[str] = Counter()
         gate = asyncio.Semaphore(limit)
 
         async def settle_one(entry: Entry) -> None:
             async with gate:
                 try:
-                    counts[_word(await self._act(entry))] += 1
+                    entry = await self._act(entry)
+                    counts[_word(entry)] += 1
                 except asyncio.CancelledError:
                     raise
                 except Exception:  # counted, and tried again by the scan
                     counts["error"] += 1
+                done(entry)
 
         acting = [entry for entry in mine if need_of(entry, now_ms=now_ms).action not in (Action.NOTHING, Action.WAIT)]
         async with asyncio.TaskGroup() as group:

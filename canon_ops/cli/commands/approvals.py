@@ -28,7 +28,7 @@ from canon_ops.errors import NotFoundError, UsageError
 from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.runtime.clock import SystemClock
 
-__all__ = ["export_command", "list_command", "registry_of", "show_command", "time_text"]
+__all__ = ["export_command", "find_entry", "list_command", "registry_of", "show_command", "time_text"]
 
 _NEEDS = {Action.ASK: "reconcile", Action.CANCEL: "reconcile", Action.WAKE: "wake", Action.WAIT: "reconcile"}
 _SUMMARY_CHARS = 40
@@ -164,7 +164,7 @@ def show_command(context: Context, approval_id: str) -> Result:
     """
     store = registry_of(context)
     book = store.read()
-    entry = _find(book, approval_id, store)
+    entry = find_entry(book, approval_id, store)
     row = _row(entry)
     pairs = [
         ("approval", row.approval_id),
@@ -246,7 +246,7 @@ def _chosen(
     )
 
 
-def _find(book: Book, approval_id: str, store: ApprovalStore) -> Entry:
+def find_entry(book: Book, approval_id: str, store: ApprovalStore) -> Entry:
     if approval_id in book.reasons:
         what = f"The entry {approval_id} {book.reasons[approval_id]}; it is left as it is"
         raise NotFoundError(what, fix="canon-ops approvals verify", file=str(store.file))
@@ -313,6 +313,6 @@ def _since_ms(text: str) -> float:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        what = f"--since: {text!r} is no time; give 2026-11-30, 2026-11-30T08:00, 36h or 7d"
-        raise UsageError(what) from None
+        what = f"--since: {text!r} is no time; give a day, a moment as 2026-11-30T08:00, or an age as 36h"
+        raise UsageError(what, fix="canon-ops approvals list --since 7d") from None
     return (moment if moment.tzinfo else moment.astimezone()).timestamp() * 1000

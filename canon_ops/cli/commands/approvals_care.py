@@ -103,7 +103,8 @@ def verify_command(context: Context, quarantine: bool) -> Result:
     except RegistryDamaged as error:
         return _unreadable(context, store, error, quarantine)
     if quarantine:
-        raise UsageError("--quarantine: the registry can be read; single damaged entries stay in it and hinder nobody")
+        what = "--quarantine: the registry can be read; single damaged entries stay in it and hinder nobody"
+        raise UsageError(what, fix="canon-ops approvals verify")
     faults = tuple(Fault(key, 0, why) for key, why in sorted(book.reasons.items()))
     said = f"{len(book.entries)} approvals, {len(faults)} damaged entries in {store.file}"
     view: list[Block] = [Line(said, Mark.ERROR if faults else Mark.OK)]

@@ -1,0 +1,192 @@
+"""``canon-ops approvals reconcile``: first the plan, then, when told to, the same steps as the gateway's own.
+
+Source: command-line contract, approvals; decisions A1, A4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from canon_hermes_plugin.approvals.book import Book
+from canon_hermes_plugin.approvals.entry import Entry, Owner
+from canon_hermes_plugin.approvals.from_outside import reconcile
+from canon_hermes_plugin.approvals.needs import Action, Need, need_of
+from canon_ops.cli.command import command as declare
+from canon_ops.cli.commands.approvals import find_entry, registry_of, time_text
+from canon_ops.cli.context import Context
+from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
+from canon_ops.errors import CanonOpsError, ExitCode
+from canon_ops.hermes.gateway import read_state
+from canon_ops.operate.agent_key import AgentCredential, credential_in_force, credential_of_agent
+from canon_ops.runtime.clock import SystemClock
+
+__all__ = ["command"]
+
+_WORDS = {
+    Action.ASK: "ask Canon",
+    Action.CANCEL: "take back",
+    Action.WAKE: "left to the gateway",
+    Action.WAIT: "wait",
+    Action.NOTHING: "nothing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is to be done about one approval: "ask", "cancel", "wake", "wait" or "nothing", and why.
+
+    Attributes:
+        until: when the lease that is waited for ends.
+        status: how it stands now, after --apply.
+    """
+
+    approval_id: str
+    agent_id: str | None
+    action: str
+    why: str
+    until: str | None
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """``data`` of ``canon-ops.approvals.reconcile/1``.
+
+    Attributes:
+        counts: with --apply, how many approvals came to which state, and how many failed.
+        wakes_waiting: decisions that the agent has not been told yet; its gateway does that.
+    """
+
+    applied: bool
+    plan: tuple[Planned, ...]
+    counts: dict[str, int]
+    wakes_waiting: int
+
+
+@declare(
+    "approvals reconcile",
+    data=Reconciliation,
+    timeout_s=30.0,
+    examples=(
+        "canon-ops approvals reconcile",
+        "canon-ops approvals reconcile --apply",
+        "canon-ops approvals reconcile hermes-1b2c3d4e5f60718293a4 --apply",
+    ),
+)
+@click.argument("approval_ids", metavar="[ID]...", nargs=-1)
+@click.option("--apply", is_flag=True, help="Carry the plan out.")
+@click.option("--jobs", metavar="N", type=click.IntRange(1, 32), default=8, show_default=True, help="Ask N at a time.")
+def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], apply: bool, jobs: int) -> Result:
+    """Find out at Canon how open approvals stand.
+
+    Without --apply only the plan is shown. With it each approval is asked about with the key of its own agent, under
+    the same leases as a running gateway, so both may work at the same time. No decision is taken here: it is Canon's
+    word. Telling the agent is left to its gateway.
+    """
+    store = registry_of(context)
+    book = store.read()
+    chosen = [find_entry(book, name, store) for name in approval_ids] if approval_ids else list(book)
+    plan = {entry.approval_id: need_of(entry, now_ms=SystemClock().now_ms()) for entry in chosen}
+    acting = [entry for entry in chosen if plan[entry.approval_id].action in (Action.ASK, Action.CANCEL)]
+    counts: Counter[str] = Counter()
+    problems: list[Problem] = []
+    if apply and acting:
+        counts, problems = _carry_out(context, acting, timeout_s=timeout_s, jobs=jobs)
+        book = store.read()
+    return _answer(context, chosen, plan, book, counts, problems, applied=apply)
+
+
+def _carry_out(
+    context: Context, acting: Sequence[Entry], *, timeout_s: float, jobs: int
+) -> tuple[Counter[str], list[Problem]]:
+    """One agent after the other, each with its own key; the failure of one hinders no other."""
+    counts: Counter[str] = Counter()
+    problems: list[Problem] = []
+    groups: dict[Owner | None, list[Entry]] = {}
+    for entry in acting:
+        groups.setdefault(entry.owner, []).append(entry)
+    finished = 0
+    with context.progress(f"Asking Canon about {len(acting)} approvals") as tell:
+
+        def done(entry: Entry) -> None:
+            nonlocal finished
+            finished += 1
+            tell(f"Asked Canon about {finished} of {len(acting)} approvals")
+
+        for owner, entries in groups.items():
+            try:
+                credential = _credential(context, owner)
+                owner = owner or Owner(credential.connection.environment_id, credential.agent_id or "")
+                only = {entry.approval_id for entry in entries}
+                counts += reconcile(
+                    registry_of(context), credential, owner, only,
+                    clock=SystemClock(), timeout_s=timeout_s, limit=jobs, done=done,
+                ).counts  # fmt: skip
+            except CanonOpsError as error:
+                counts["error"] += len(entries)
+                problems.append(Problem(error.code, error.what, error.fix, error.file))
+    return counts, problems
+
+
+def _credential(context: Context, owner: Owner | None) -> AgentCredential:
+    if owner is None:
+        return credential_in_force(context.home, context.environ, context.keyring)
+    return credential_of_agent(
+        context.home, context.environ, context.keyring, environment_id=owner.environment_id, agent_id=owner.agent_id
+    )
+
+
+def _answer(
+    context: Context,
+    chosen: Sequence[Entry],
+    plan: dict[str, Need],
+    book: Book,
+    counts: Counter[str],
+    problems: list[Problem],
+    *,
+    applied: bool,
+) -> Result:
+    rows = tuple(_planned(entry, plan[entry.approval_id], book.get(entry.approval_id) or entry) for entry in chosen)
+    now_ms = SystemClock().now_ms()
+    waiting = sum(need_of(entry, now_ms=now_ms).action is Action.WAKE for entry in book)
+    report = Reconciliation(applied, rows, dict(counts), waiting)
+    busy = [row for row in rows if row.action != "nothing"]
+    view: list[Block] = []
+    if busy:
+        table = [(row.approval_id, _WORDS[Action(row.action)], row.why, row.status) for row in busy]
+        view.append(Table(("approval", "plan", "because", "state"), table, whole=frozenset({0})))
+    else:
+        view.append(Line("Nothing is open.", for_people_only=True))
+    if applied and counts:
+        said = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        view.append(Line(f"Asked Canon: {said}.", Mark.ERROR if counts["error"] else Mark.OK))
+    elif any(row.action in ("ask", "cancel") for row in busy):
+        view.append(Line("Nothing was asked yet; --apply carries this out.", for_people_only=True))
+    view += [Item(Mark.ERROR, problem.code, problem.message, problem.fix) for problem in problems]
+    if waiting:
+        view.append(_about_wakes(context, waiting))
+    code = ExitCode.FAILED if counts["error"] else ExitCode.DONE
+    return Result(report, view, code, tuple(problems))
+
+
+def _about_wakes(context: Context, waiting: int) -> Line:
+    what = "One decision has" if waiting == 1 else f"{waiting} decisions have"
+    gateway = read_state(context.home)
+    if gateway is not None and gateway.is_alive:
+        return Line(f"{what} not reached the agent; the running gateway tells it within a minute.", Mark.INFO)
+    return Line(f"{what} not reached the agent; its gateway tells it when it runs again.", Mark.WARNING)
+
+
+def _planned(entry: Entry, need: Need, now: Entry) -> Planned:
+    return Planned(
+        approval_id=entry.approval_id,
+        agent_id=entry.owner.agent_id if entry.owner else None,
+        action=need.action.value,
+        why=need.why,
+        until=time_text(need.until_ms) if need.until_ms is not None else None,
+        status=f"{now.status}: {now.decision}" if now.decision else now.status.value,
+    )

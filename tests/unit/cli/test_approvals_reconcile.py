@@ -1,0 +1,158 @@
+"""``canon-ops approvals reconcile`` against a loopback Canon: the plan, the asking, and what is left to others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.approvals.entry import Owner
+from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Reserve
+from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_ops.client.api import CanonApi
+from canon_ops.runtime.clock import SystemClock
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from canon_ops.settings.environments import connection_for
+from canon_ops.settings.secret import Secret
+from canon_ops.wire.interactions import ApprovalRequest
+from tests.support.canon_files import DEV_BINDING, profile_entry
+from tests.support.canon_homes import User, user_at
+from tests.unit.cli.conftest import Runner
+
+
+@pytest.fixture
+def canon() -> Iterator[CanonSandbox]:
+    with CanonSandbox(CanonOptions()) as box:
+        yield box
+
+
+@pytest.fixture
+def user(home: Path, canon: CanonSandbox) -> User:
+    """A user whose one profile is the sandbox's agent."""
+    user, ends = user_at(home), canon.endpoints
+    binding = {**DEV_BINDING, "environmentId": ends.environment_id, "baseUrl": ends.api, "streamUrl": ends.stream}
+    user.write_agents(ops=profile_entry(**{**binding, "agentId": "agent_sandbox", "apiKey": ends.agent_key}))
+    return user
+
+
+@pytest.fixture
+def store(home: Path) -> ApprovalStore:
+    return ApprovalStore(home / ".canon" / "detached-approvals.json", process="gateway 7")
+
+
+def asked(canon: CanonSandbox, store: ApprovalStore, *names: str) -> None:
+    """Approvals that the gateway asked for and Canon has; then the gateway was gone."""
+    ends = canon.endpoints
+    owner = Owner(ends.environment_id, "agent_sandbox")
+    connection = connection_for(ends.environment_id, base_url=ends.api, stream_url=ends.stream)
+    until_ms = SystemClock().now_ms() + 3_600_000
+
+    async def create() -> None:
+        async with CanonApi(connection, Secret(ends.agent_key), clock=SystemClock()) as api:
+            for name in names:
+                receipt = await api.request_approval(
+                    ApprovalRequest(ends.conversation_id, name, "Approval", "Proceed?", until_ms)
+                )
+                store.apply_one(name, Reserve(name, ends.conversation_id, "c", until_ms, owner, "Proceed?"))
+                store.apply_one(name, Activate("c", until_ms, receipt.responder))
+
+    asyncio.run(create())
+
+
+def statuses(store: ApprovalStore) -> dict[str, str]:
+    return {entry.approval_id: str(entry.fields["status"]) for entry in store.read()}
+
+
+def test_without_apply_nothing_is_asked(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """The plan says what would be done and why."""
+    asked(canon, store, "hermes-1")
+    before = store.file.read_bytes()
+
+    ran = program("approvals", "reconcile", "--json")
+
+    (row,) = ran.json["data"]["plan"]
+    assert (ran.code, row["action"], row["why"], row["agent_id"]) == (0, "ask", "it is open", "agent_sandbox")
+    assert store.file.read_bytes() == before
+
+
+def test_each_comes_to_what_canon_says(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """Allowed, denied, not yet, unknown; the wake is left to the gateway and said."""
+    asked(canon, store, "hermes-1", "hermes-2", "hermes-3")
+    canon.human.answer("hermes-1", decision="allow")
+    canon.human.answer("hermes-2", decision="deny")
+    lost = store.read().entries["hermes-3"].with_(approvalId="hermes-4")
+    root = {**json.loads(store.file.read_text()), "hermes-4": dict(lost.fields)}
+    store.file.write_text(json.dumps(root))
+
+    ran = program("approvals", "reconcile", "--apply", "--json")
+
+    data = ran.json["data"]
+    assert data["counts"] == {"resolved": 2, "pending": 1, "unknown": 1}
+    assert {row["approval_id"]: row["status"] for row in data["plan"]} == {
+        "hermes-1": "resolved: allow",
+        "hermes-2": "resolved: deny",
+        "hermes-3": "pending",
+        "hermes-4": "orphaned",
+    }
+    assert data["wakes_waiting"] == 2
+    assert {entry.wake_status for entry in store.read() if entry.decision} == {"pending"}
+    again = program("approvals", "reconcile", "--apply").out
+    assert "2 decisions have not reached the agent; its gateway tells it when it runs again." in again
+
+
+def test_only_those_that_are_named(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """The others are left as they are."""
+    asked(canon, store, "hermes-1", "hermes-2")
+    for name in ("hermes-1", "hermes-2"):
+        canon.human.answer(name, decision="allow")
+
+    assert program("approvals", "reconcile", "hermes-2", "--apply").code == 0
+
+    assert statuses(store) == {"hermes-1": "pending", "hermes-2": "resolved"}
+    assert program("approvals", "reconcile", "nobody", "--apply").code == 1
+
+
+def test_a_live_lease_is_not_taken(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """A gateway is at it: the command waits for nobody and takes nothing."""
+    asked(canon, store, "hermes-1")
+    store.apply_one("hermes-1", ClaimConsume("theirs", "gateway 7"))
+    before = store.file.read_bytes()
+
+    ran = program("approvals", "reconcile", "--apply", "--json")
+
+    (row,) = ran.json["data"]["plan"]
+    assert (row["action"], row["until"] is not None, row["status"]) == ("wait", True, "consuming")
+    assert store.file.read_bytes() == before
+
+
+def test_an_agent_without_a_key_here(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """Its approvals are left, that is said, and the others are asked about."""
+    asked(canon, store, "hermes-1")
+    theirs = store.read().entries["hermes-1"].with_(approvalId="hermes-2", agentId="agent_other")
+    root: dict[str, Any] = {**json.loads(store.file.read_text()), "hermes-2": dict(theirs.fields)}
+    store.file.write_text(json.dumps(root))
+    canon.human.answer("hermes-1", decision="deny")
+
+    ran = program("approvals", "reconcile", "--apply", "--json")
+
+    assert ran.code == 1
+    assert ran.json["data"]["counts"] == {"resolved": 1, "error": 1}
+    assert "agent_other" in ran.json["errors"][0]["message"]
+    assert statuses(store) == {"hermes-1": "resolved", "hermes-2": "pending"}
+
+
+def test_canon_cannot_be_reached(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """Nothing changes, and it says so."""
+    asked(canon, store, "hermes-1")
+    canon.stop()
+    before = statuses(store)
+
+    ran = program("approvals", "reconcile", "--apply")
+
+    assert ran.code == 1
+    assert statuses(store) == before == {"hermes-1": "pending"}
