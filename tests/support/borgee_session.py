@@ -18,7 +18,7 @@ from borgee_hermes.bpp.values import User
 __all__ = ["AGENT", "Done", "FakeDelivery", "FakeSession", "said"]
 
 T = TypeVar("T")
-AGENT = User("agent-1", "Helper", "agent", ("message.send:*",), {})
+AGENT = User("agent-1", "Aide", "agent", ("message.send:*",), {})
 
 
 def said(

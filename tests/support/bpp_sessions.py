@@ -13,7 +13,7 @@ from borgee_hermes.bpp.session import Session
 
 __all__ = ["IDENTITY", "Played", "inbound"]
 
-IDENTITY = {"id": "agent-1", "display_name": "Helper", "role": "agent", "permissions": ["message.send:*"]}
+IDENTITY = {"id": "agent-1", "display_name": "Aide", "role": "agent", "permissions": ["message.send:*"]}
 
 
 def inbound(number: int = 1, **members: Any) -> dict[str, Any]:

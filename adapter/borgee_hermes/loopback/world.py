@@ -63,7 +63,7 @@ class World:
     def _populate(self) -> None:
         self.users["user_owner"] = User("user_owner", "Olive")
         self.users["user_dana"] = User("user_dana", "Dana")
-        self.add_agent("Helper", "user_owner", agent_id="agent_sandbox")
+        self.add_agent("Aide", "user_owner", agent_id="agent_sandbox")
         self.users["agent_sandbox"].require_mention = self.options.require_mention
         everybody = ["user_owner", "user_dana", "agent_sandbox"]
         self.guilds["guild_home"] = Guild("guild_home", "Home", everybody)

@@ -42,7 +42,7 @@ def test_the_opening_asks_who_we_are_once() -> None:
     assert played.sent[1]["agent_id"] == ""
     assert (played.status, played.session.agent_id) == ("online", "agent-1")
     assert played.session.identity is not None
-    assert played.session.identity.display_name == "Helper"
+    assert played.session.identity.display_name == "Aide"
 
 
 def test_a_known_agent_is_online_when_connect_is_written() -> None:
