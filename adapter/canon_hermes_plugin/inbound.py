@@ -52,6 +52,7 @@ __all__ = [
     "Verdict",
     "Wake",
     "admit",
+    "admit_created",
     "released",
     "request",
     "settled",
@@ -201,15 +202,34 @@ def admit(
     is_our_approval: Callable[[str], bool] = lambda approval_id: False,
     neutralise: Neutraliser = inert_name,
 ) -> Admission:
-    """Decide about a payload. Source: R3.1, steps 1 to 10, in this order.
-
-    Args:
-        payload: the data of the event, as parsed from JSON.
-        is_our_approval: whether an approval id stands in the local registry.
-    """
+    """Decide about the data of an event, as parsed from JSON. Source: R3.1, steps 1 to 10, in this order."""
     created = MessageCreated.parse(payload)
     if created is None:
         return Admission(state, Drop(DropReason.NO_MESSAGE))
+    return admit_created(
+        state,
+        created,
+        identity=identity,
+        access=access,
+        is_our_approval=is_our_approval,
+        neutralise=neutralise,
+    )
+
+
+def admit_created(
+    state: Inbound,
+    created: MessageCreated,
+    *,
+    identity: AgentIdentity,
+    access: UserAccess,
+    is_our_approval: Callable[[str], bool] = lambda approval_id: False,
+    neutralise: Neutraliser = inert_name,
+) -> Admission:
+    """Likewise, for an event that has been read already: steps 2 to 10.
+
+    Args:
+        is_our_approval: whether an approval id stands in the local registry.
+    """
     message = created.message
     if identity.agent_id and message.sender_id == identity.agent_id:
         return Admission(state, Drop(DropReason.OWN_MESSAGE))

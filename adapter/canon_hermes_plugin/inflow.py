@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from canon_hermes_plugin import binding, inbound, rooms
 from canon_hermes_plugin import corrections as corrections_
@@ -210,7 +210,7 @@ class Inflow:
         if admitted.is_running:
             return
         if isinstance(event, MessageCreated):
-            await self._message(frame.payload(), admitted.ticket, frame.id)
+            await self._message(event, admitted.ticket, frame.id)
             return
         self._state_event(event)
         self._inbox.passed(frame.id)
@@ -276,16 +276,16 @@ class Inflow:
         if correction is not None and message_id is not None:
             self._amend(message_id, correction.text)
 
-    async def _message(self, payload: Any, ticket: Ticket, event_id: str | None) -> None:
-        admission = inbound.admit(
-            self._state, payload, identity=self.identity, access=self._access, neutralise=self._neutralise
+    async def _message(self, created: MessageCreated, ticket: Ticket, event_id: str | None) -> None:
+        admission = inbound.admit_created(
+            self._state, created, identity=self.identity, access=self._access, neutralise=self._neutralise
         )
         self._state = admission.state
         match admission.verdict:
             case Wake() as wake:
                 await self._room.acquire()
                 item_id = wake.created.message.id or f"unnamed:{secrets.token_hex(16)}"
-                recorded = self._inbox.record(item_id, wake.conversation_id, payload, event_id=event_id)
+                recorded = self._inbox.record(item_id, wake.conversation_id, created.payload, event_id=event_id)
                 self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket, item_id, recorded))
                 return
             case Suppress(conversation_id=conversation_id, reason=reason):
@@ -297,7 +297,7 @@ class Inflow:
                 self._inbox.passed(event_id)
         self._done(ticket)
 
-    async def _wake(self, wake: Wake, ticket: Ticket, item_id: str, recorded: asyncio.Task[Receipt]) -> None:
+    async def _wake(self, wake: Wake, ticket: Ticket, item_id: str, recorded: asyncio.Future[Receipt]) -> None:
         message_id = wake.created.message.id
         try:
             if await recorded is not Receipt.KNOWN:

@@ -74,12 +74,13 @@ def noted(state: Rooms, created: MessageCreated) -> Rooms:
     conversation_id = created.conversation_id
     if conversation_id is None:
         return state
+    described, said = state.rooms, state.said
     if created.conversation is not None:
-        state = replace(state, rooms=_bounded(state.rooms, conversation_id, created.conversation))
+        described = _bounded(described, conversation_id, created.conversation)
     kind = conversation_kind(created.conversation_kind)
     if kind is not ConversationKind.UNKNOWN:
-        state = replace(state, said=_bounded(state.said, conversation_id, kind))
-    return state
+        said = _bounded(said, conversation_id, kind)
+    return state if described is state.rooms and said is state.said else replace(state, rooms=described, said=said)
 
 
 def listed(state: Rooms, rooms: Iterable[Conversation]) -> Rooms:
@@ -98,11 +99,14 @@ def changed(state: Rooms, conversation_id: str, changes: JsonObject) -> Rooms:
 
 def routed(state: Rooms, conversation_id: str) -> Rooms:
     """A message of the conversation goes to the host: its kind of session stays from now on."""
-    return replace(state, sessions=_bounded(state.sessions, conversation_id, state.is_group(conversation_id)))
+    sessions = _bounded(state.sessions, conversation_id, state.is_group(conversation_id))
+    return state if sessions is state.sessions else replace(state, sessions=sessions)
 
 
-def _bounded(entries: Mapping[str, V], key: str, value: V) -> dict[str, V]:
-    """``entries`` with ``key`` as the newest."""
+def _bounded(entries: Mapping[str, V], key: str, value: V) -> Mapping[str, V]:
+    """``entries`` with ``key`` as the newest; while there is room for twice as many, what is known is left in place."""
+    if len(entries) <= ROOMS // 2 and entries.get(key) == value:
+        return entries
     result = {known: entry for known, entry in entries.items() if known != key}
     result[key] = value
     if len(result) > ROOMS:

@@ -61,6 +61,8 @@ def keep(
 def drain(state: Suppressed, conversation_id: str) -> tuple[Suppressed, tuple[str, ...]]:
     """Take a conversation's entries for the turn that starts now, oldest first; none is an empty tuple."""
     kept = state.entries.get(conversation_id, ())
+    if not kept:
+        return state, kept
     others = {key: lines for key, lines in state.entries.items() if key != conversation_id}
     return replace(state, entries=others), kept
 

@@ -15,6 +15,8 @@ _EMPTY: JsonObject = MappingProxyType({})
 
 def as_object(value: object) -> JsonObject:
     """``value`` when it is a JSON object, else an empty one."""
+    if type(value) is dict:  # nearly always, and ten times as fast as asking an abstract class
+        return value
     return value if isinstance(value, Mapping) else _EMPTY
 
 

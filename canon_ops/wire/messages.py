@@ -266,6 +266,12 @@ class MessageCreated:
             raw={key: value for key, value in source.items() if key != "replyAuthority"},
         )
 
+    @property
+    def payload(self) -> JsonObject:
+        """The event's data with the leave to answer: for a private store, never for a model or a log."""
+        authority = self.reply_authority
+        return self.raw if authority is None else {**self.raw, "replyAuthority": authority.body()}
+
     def mentions_agent(self, agent_id: str | None) -> bool:
         """Whether the message addresses the agent, by the server's word or by the list of mentions."""
         return self.mentioned_agent or (agent_id is not None and agent_id in self.mentions)

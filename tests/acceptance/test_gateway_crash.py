@@ -33,8 +33,7 @@ def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str) -> N
     assert outcome.wanted
 
 
-@pytest.mark.long
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_ten_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """T1: at work, idle and while it starts; the slice of `make crash-canon` that every run has."""
     check(crash(tmp_path, schedule(1, 10), seed=1), capsys, "seed 1")

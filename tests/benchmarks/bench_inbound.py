@@ -66,6 +66,7 @@ class Client:
         self._lines = self._process.stdout
         if self._lines.readline() != "ready\n":
             raise RuntimeError("the client did not connect")
+        box.wait("connected")  # a plugin may call itself connected before its stream stands
 
     def result(self) -> dict[str, Any]:
         """What it counted, when it has seen everything."""

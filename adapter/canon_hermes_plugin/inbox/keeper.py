@@ -82,8 +82,8 @@ class Inbox:
 
     def record(
         self, item_id: str, conversation_id: str, payload: Any, *, event_id: str | None
-    ) -> asyncio.Task[Receipt]:
-        """Write a message down and move the cursor to its event; the host may have it when the task is done."""
+    ) -> asyncio.Future[Receipt]:
+        """Write a message down and move the cursor to its event; the host may have it when that is done."""
         return self._watched(
             self._file.write(
                 store.record,
@@ -123,7 +123,7 @@ class Inbox:
 
     def missed(
         self, kind: GapKind, *, from_event: str | None = None, to_event: str | None = None
-    ) -> asyncio.Task[None]:
+    ) -> asyncio.Future[None]:
         """Messages may have been missed."""
         if kind is GapKind.EXPIRED:
             self._reached, self._wanted = to_event, None
@@ -165,7 +165,7 @@ class Inbox:
         except DurableError:
             return  # logged where it was written
 
-    def begins(self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str) -> asyncio.Task[None]:
+    def begins(self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str) -> asyncio.Future[None]:
         """Like :meth:`started`, for a caller that cannot wait."""
         self._noted.add(turn_id)
         if item_id is not None:
@@ -246,11 +246,11 @@ class Inbox:
         finally:
             self._moving = None
 
-    def _watched(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+    def _watched(self, task: asyncio.Future[Any]) -> asyncio.Future[Any]:
         task.add_done_callback(self._look)
         return task
 
-    def _look(self, task: asyncio.Task[Any]) -> None:
+    def _look(self, task: asyncio.Future[Any]) -> None:
         """A step that was not taken stops the cursor for good, until the stream is opened again behind it."""
         if not task.cancelled() and task.exception() is not None:
             self._lost()

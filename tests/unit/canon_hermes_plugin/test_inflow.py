@@ -345,6 +345,7 @@ async def test_stopping_forgets_what_was_not_handed_over(kept: Kept) -> None:
     await asyncio.sleep(0)
 
     await flow.stop()
+    await kept.file.close()
 
     assert (host.taken, flow.cursor, asyncio.all_tasks()) == ([], None, before)
 
