@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "scenarios.md"
-NUMBER = re.compile(r"\b(S(?:\d{1,2}|C|B)\.\d+[a-z]?|BR-\d{2})\b|_s(\d{1,2})_(\d+)(?=_|$)")
+NUMBER = re.compile(r"\b(S(?:\d{1,2}|C|B)\.\d+[a-z]?|BR-\d{2}|N-\d{1,2})\b|_s(\d{1,2})_(\d+)(?=_|$)")
 
 BORGEE_NUMBER = re.compile(r"(?<!decisions )(?<!decision )\b(W-\d{1,2}|[CLIAT]\d{1,2})\b")
 
