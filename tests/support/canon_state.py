@@ -31,9 +31,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def an_operation(text: str = "the answer", turn: str = "t1") -> Operation:
-    """The answer of a turn, fixed and not sent."""
-    final = Final(TurnId(turn), ConversationId("c1"), text, "m1", {"hermes": {"z": 1, "a": [1.5]}}, {}, AUTHORITY)
+def an_operation(text: str = "the answer", turn: str = "t1", conversation: str | None = None) -> Operation:
+    """The answer of a turn, fixed and not sent; in an invented room it has a leave to answer."""
+    room, authority = ConversationId(conversation or "c1"), None if conversation else AUTHORITY
+    reply_to = None if conversation else "m1"
+    final = Final(TurnId(turn), room, text, reply_to, {"hermes": {"z": 1, "a": [1.5]}}, {}, authority)
     reserved = operations.reserve(Book(), final)
     assert isinstance(reserved, Reserved)
     return reserved.operation

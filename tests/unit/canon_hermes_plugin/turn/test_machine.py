@@ -29,6 +29,7 @@ from canon_hermes_plugin.turn.events import (
     InputClosed,
     InterruptAsked,
     Kind,
+    ModelCalled,
     Opening,
     Outcome,
     PreviewEnded,
@@ -41,7 +42,16 @@ from canon_hermes_plugin.turn.events import (
     ToolStarted,
     TurnEvent,
 )
-from canon_hermes_plugin.turn.machine import FORGOTTEN_MS, LINGER_MS, Phase, Step, Turn, on_event, open_turn
+from canon_hermes_plugin.turn.machine import (
+    ANSWER_MARK,
+    FORGOTTEN_MS,
+    LINGER_MS,
+    Phase,
+    Step,
+    Turn,
+    on_event,
+    open_turn,
+)
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
 from canon_ops.wire.requests import TurnPhase
 
@@ -495,3 +505,35 @@ def test_a_tool_that_never_reported_is_closed_in_the_trail() -> None:
 
     assert isinstance(deliver, DeliverFinal)
     assert [block["status"] for block in deliver.final.trail] == ["completed", "completed"]
+
+
+def test_a_run_that_the_host_put_off_closes_without_a_word() -> None:
+    """X2: while the host only queues the message, Canon is not told that its turn is over; it begins again."""
+    turn = open_turn(Opening(TurnId("t1"), ConversationId("c1"), quiet=False), now_ms=1_000).turn
+
+    step = on_event(turn, Ended(Outcome.SUCCESS, put_off=True), now_ms=2_000)
+
+    assert step.effects == (TurnClosed(turn.id, turn.conversation_id, Outcome.SUCCESS, Evidence.NONE),)
+
+
+def test_a_run_in_which_the_model_was_called_has_evidence() -> None:
+    """X2: a run with nothing to say is over all the same when the model was called, and only then."""
+    turn = open_turn(Opening(TurnId("t1"), ConversationId("c1"), quiet=False), now_ms=1_000).turn
+    called = on_event(turn, ModelCalled(), now_ms=1_500).turn
+
+    ends = [on_event(each, Ended(Outcome.SUCCESS), now_ms=2_000).effects for each in (turn, called)]
+
+    closings = [effect.evidence for effects in ends for effect in effects if isinstance(effect, TurnClosed)]
+    assert closings == [Evidence.NONE, Evidence.RAN]
+
+
+def test_the_answer_of_a_recovered_run_says_so() -> None:
+    """X3: people read that something may have been said or done before."""
+    opening = Opening(TurnId("t1"), ConversationId("c1"), quiet=True, is_recovered=True)
+    turn = open_turn(opening, now_ms=1_000).turn
+    turn = on_event(turn, Staged("done", finalized=True), now_ms=1_100).turn
+
+    effects = on_event(turn, Ended(Outcome.SUCCESS), now_ms=1_200).effects
+
+    (delivered,) = [effect.final.text for effect in effects if isinstance(effect, DeliverFinal)]
+    assert delivered == ANSWER_MARK + "done"

@@ -1,0 +1,87 @@
+"""An adapter that starts on the state of another one, on the real host's base class, against a Canon sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox.items import Owner
+from canon_hermes_plugin.outbox import store as outbox
+from canon_hermes_plugin.state_file import state_path
+from canon_hermes_plugin.turn.machine import ANSWER_MARK
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.canon_state import NOW, Rows, an_operation
+from tests.support.hosted_adapter import hosted, until
+from tests.support.sandboxes import canon_box
+
+
+def left(box: CanonSandbox, home: Path) -> tuple[Rows, Owner, str]:
+    """A message that arrived in an earlier life, and whose row it is."""
+    message_id = box.human.say(None, "are you there?")
+    owner = Owner(box.endpoints.environment_id, "agent_sandbox")
+    payload = {
+        "conversationId": box.endpoints.conversation_id,
+        "message": {"id": message_id, "senderId": "user_owner", "senderType": "human", "text": "are you there?"},
+        "turnDispatch": {"kind": "run_turn"},
+    }
+    rows = Rows(state_path(home))
+    rows(store.begin_cursor, owner, now_ms=NOW)
+    rows(store.record, owner, message_id, box.endpoints.conversation_id, payload, step=None, now_ms=NOW)
+    return rows, owner, message_id
+
+
+async def answers(event: Any, adapter: Any) -> str:
+    return "Yes, I am."
+
+
+async def test_what_was_only_recorded_is_handed_over_as_if_new(tmp_path: Path) -> None:
+    """X3: the host gets it once, without a mark, and the answer settles it."""
+    with canon_box() as box:
+        rows, owner, message_id = left(box, tmp_path)
+        async with hosted(box, answers, home=tmp_path) as stage:
+            (answer,) = await box.until("answer", to=message_id)
+            await until(lambda: not rows(store.unsettled, owner))
+
+        assert [event.text for event in stage.events] == ["are you there?"]
+        assert answer["text"] == "Yes, I am."
+
+
+async def test_a_start_without_a_text_is_the_run_of_what_died(tmp_path: Path) -> None:
+    """X3: the host resumes the session; that run gets the message, marked, as the same turn."""
+    with canon_box() as box:
+        rows, owner, message_id = left(box, tmp_path)
+        session = f"agent:main:canon:dm:{box.endpoints.conversation_id}"
+        rows(store.started, owner, message_id, session=session, turn_id="hermes-11112222333344445555", now_ms=NOW)
+        async with hosted(box, answers, home=tmp_path) as stage:
+            source = stage.adapter.build_source(chat_id=box.endpoints.conversation_id, chat_type="dm")
+            from gateway.platforms.base import MessageEvent, MessageType
+
+            await stage.adapter.handle_message(
+                MessageEvent(text="", message_type=MessageType.TEXT, source=source, internal=True)
+            )
+            (answer,) = await box.until("answer", to=message_id)
+
+        (event,) = stage.events
+        assert event.message_id == message_id
+        assert event.text.endswith("are you there?")
+        assert "recovered" in event.text
+        assert answer["text"] == ANSWER_MARK + "Yes, I am."
+        assert answer["metadata"]["turnId"] == "hermes-11112222333344445555"
+
+
+async def test_an_owed_answer_is_sent_under_its_old_id(tmp_path: Path) -> None:
+    """X1, D6: the parts, ids and metadata of before; another agent's are left alone."""
+    with canon_box() as box:
+        owner = Owner(box.endpoints.environment_id, "agent_sandbox")
+        rows = Rows(state_path(tmp_path))
+        operation = an_operation(conversation=box.endpoints.conversation_id)
+        rows(outbox.keep, owner, operation, now_ms=NOW)
+        rows(outbox.keep, Owner(owner.environment_id, "somebody else"), operation, now_ms=NOW)
+
+        async with hosted(box, home=tmp_path):
+            (sent,) = await box.until("messages", count=1)
+            await until(lambda: len(rows(outbox.all_postings)) == 1)
+
+        assert sent["id"] == operation.messages[0].message_id
+        assert [posting.owner.agent_id for posting in rows(outbox.all_postings)] == ["somebody else"]
