@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.cli.tree import leaves
 from canon_ops.operate.package.wheel import Wheel, from_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,21 @@ def test_each_package_is_typed_and_brings_its_manifest(wheel: Path) -> None:
 
     assert {f"{package}/py.typed" for package in ("canon_ops", "canon_hermes_plugin", "borgee_hermes")} <= names
     assert {"canon_hermes_plugin/plugin.yaml", "borgee_hermes/plugin.yaml"} <= names
+
+
+def test_the_manual_completions_and_schemas_are_data_of_the_wheel(wheel: Path) -> None:
+    """They lie where man and the shells look below a prefix: a page and a schema for each command, a script a shell."""
+    with zipfile.ZipFile(wheel) as archive:
+        shared = {name.partition(".data/data/")[2] for name in archive.namelist() if ".data/data/" in name}
+
+    pages = {f"share/man/man1/{'-'.join(('canon-ops', *words))}.1" for words, _ in leaves()}
+    scripts = {
+        "share/bash-completion/completions/canon-ops",
+        "share/zsh/site-functions/_canon-ops",
+        "share/fish/vendor_completions.d/canon-ops.fish",
+    }
+    assert pages | scripts <= shared
+    assert len([name for name in shared if name.startswith("share/canon-ops/schemas/")]) >= len(pages)
 
 
 def test_entry_points_name_modules(wheel: Path) -> None:
