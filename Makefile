@@ -5,7 +5,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= auto
+# Many tests wait for a gateway or for a limit: two workers a core.
+WORKERS ?= $(shell expr 2 \* `getconf _NPROCESSORS_ONLN`)
 
 .DEFAULT_GOAL := help
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))  # every target is a word, not a file
@@ -25,7 +26,7 @@ demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback C
 	$(BIN)/canon-ops demo $(DEMO_ARGS)
 
 test: $(STAMP) $(if $(CI),test-tools)  ## run the tests against the real host
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not long" $(TEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(TEST_ARGS)
 
 test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13 choose rows; environments in .hosts)
 	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
