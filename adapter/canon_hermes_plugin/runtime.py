@@ -46,7 +46,7 @@ from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.postbox import Postbox
 from canon_hermes_plugin.pulse import Pulse
 from canon_hermes_plugin.runs import Runs
-from canon_hermes_plugin.state_file import state_path
+from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.supervisor import StreamSupervisor
 from canon_hermes_plugin.surfaces import NotedSurfaces
 from canon_hermes_plugin.turn.effects import Final as FinalMessage

@@ -22,7 +22,7 @@ from canon_hermes_plugin.inbox.store import create_inbox
 from canon_hermes_plugin.outbox.store import create_outbox
 from canon_ops.durable import Database, DurableError, Notice, Schema, Snapshot, Transaction
 
-__all__ = ["SCHEMA", "StateFile", "state_path"]
+__all__ = ["SCHEMA", "StateFile"]
 
 logger = logging.getLogger(__name__)
 
@@ -34,11 +34,6 @@ Call: TypeAlias = Callable[[Transaction], Any]
 BATCH: Final = 512  # calls in one commit
 
 SCHEMA: Final = Schema("Canon's state", (create_inbox, create_outbox))
-
-
-def state_path(hermes_home: Path) -> Path:
-    """Where the file lies."""
-    return hermes_home / "plugins" / "canon" / "state.sqlite3"
 
 
 class StateFile:

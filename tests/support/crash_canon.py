@@ -21,7 +21,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from canon_hermes_plugin.state_file import SCHEMA, state_path
+from canon_hermes_plugin.state_file import SCHEMA
+from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.durable import read_once
 from canon_ops.sandbox.stage import WaitTimeout

@@ -19,7 +19,8 @@ from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
-from canon_hermes_plugin.state_file import SCHEMA, state_path
+from canon_hermes_plugin.state_file import SCHEMA
+from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.unasked import NotAdmitted
 from canon_ops.client.errors import RequestFailed
 from canon_ops.durable import DurableError, Snapshot, Transaction, read_once, write_once

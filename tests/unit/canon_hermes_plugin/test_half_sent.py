@@ -14,7 +14,8 @@ import pytest
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.store import Posting
 from canon_hermes_plugin.standalone import send_standalone
-from canon_hermes_plugin.state_file import SCHEMA, state_path
+from canon_hermes_plugin.state_file import SCHEMA
+from canon_hermes_plugin.state_place import state_path
 from canon_ops.durable import read_once
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox

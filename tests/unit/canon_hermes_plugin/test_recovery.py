@@ -8,7 +8,7 @@ from typing import Any
 from canon_hermes_plugin.inbox import store
 from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.outbox import store as outbox
-from canon_hermes_plugin.state_file import state_path
+from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_state import NOW, Rows, an_operation

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from canon_hermes_plugin.inbox import store
-from canon_hermes_plugin.state_file import StateFile, state_path
+from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.state_place import state_path
 from canon_ops.durable import Transaction
 from tests.support.canon_state import NOW, OWNER
 
