@@ -62,7 +62,7 @@ def wake_texts(scene: Scene, after: int) -> list[str]:
 
 def kept_files(scene: Scene, name: str) -> list[Path]:
     """What the host kept of a document."""
-    return list(scene.home.hermes.glob(f"cache/documents/*{name}"))
+    return list(scene.home.path.glob(f"cache/documents/*{name}"))
 
 
 @pytest.mark.parametrize(("receipt", "decision"), [("once", "allow"), ("twice", "deny"), ("contradicting", "allow")])
@@ -321,7 +321,7 @@ def test_a_lost_file_does_not_cost_the_other(scene: Scene) -> None:
 
 def test_a_file_goes_out(scene: Scene) -> None:
     """Uploaded, then sent with the attachment exactly as the server named it."""
-    path = scene.home.root / "out.txt"
+    path = scene.home.path.parent / "out.txt"
     path.write_text("content")
     mark = scene.mark()
 

@@ -44,8 +44,8 @@ from canon_ops.wire.requests import (
     TurnState,
     Typing,
 )
-from tests.support.canon_gateways import sandbox_connection
 from tests.support.canon_wire import InstantClock
+from tests.support.gateways import sandbox_connection
 from tests.support.sandboxes import canon_box
 
 REQUEST = RegistrationRequest("+15550100", "hermes-" + "a" * 32, name="Ops")

@@ -14,13 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from canon_ops.client.registration import RegistrationApi
 from canon_ops.hermes.gateway import GatewayProcess
+from canon_ops.runtime.clock import SystemClock
 from canon_ops.sandbox.model.server import ModelSandbox
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
+from canon_ops.settings.environments import Connection, connection_for
+from canon_ops.settings.profiles import AgentsFile
+from canon_ops.wire.registration import RegistrationRequest
 from tests.support.homes import GatewayHome, build_home
 
-__all__ = ["Stage", "canon_stage", "direct_key", "start_gateway"]
+__all__ = ["Stage", "canon_stage", "direct_key", "register_profile", "sandbox_connection", "start_gateway"]
 
 
 @dataclass(slots=True)
@@ -60,9 +65,59 @@ def direct_key(box: CanonSandbox) -> dict[str, str]:
     }
 
 
-def start_gateway(home: GatewayHome, log: Path) -> GatewayProcess:
-    """Start the host of this environment on a home; the caller waits for it and stops it."""
-    return GatewayProcess.start(home.home, python=Path(sys.executable), environ=home.environ, log=log)
+def sandbox_connection(box: CanonSandbox) -> Connection:
+    """The sandbox as our own resolution layer names it."""
+    return connection_for(
+        box.endpoints.environment_id,
+        base_url=box.endpoints.api,
+        stream_url=box.endpoints.stream,
+        rtdb_url="http://127.0.0.1:9",
+        firebase_api_key="loopback",
+    )
+
+
+async def register_profile(box: CanonSandbox, canon_folder: Path, *, profile: str = "ops", name: str = "Ops") -> str:
+    """Register over the wire with our own client, write agents.json with our own writer; the agent's id.
+
+    Args:
+        canon_folder: exists already.
+    """
+    connection = sandbox_connection(box)
+    async with RegistrationApi(connection, clock=SystemClock()) as api:
+        request = RegistrationRequest("+15550100", f"hermes-{profile}", name=name)
+        receipt = await api.register(request)
+        status = await api.status(receipt.request_id, receipt.poll_token)
+        if status.api_key is None:
+            box.human.approve(receipt.request_id)
+            status = await api.status(receipt.request_id, receipt.poll_token)
+        assert status.api_key is not None
+        assert status.agent_id is not None
+        file = canon_folder / "agents.json"
+        agents = AgentsFile.parse(file.read_bytes() if file.exists() else None, file=str(file)).with_credential(
+            profile,
+            connection,
+            api_key=status.api_key,
+            agent_id=status.agent_id,
+            agent_name=status.agent_name or name,
+            now_ms=SystemClock().now_ms(),
+        )
+        file.write_bytes(agents.data)
+        file.chmod(0o600)
+        await api.ack(receipt.request_id, receipt.poll_token)
+    return status.agent_id
+
+
+def start_gateway(
+    home: GatewayHome, log: Path, *, python: Path | None = None, extra: Mapping[str, str] | None = None
+) -> GatewayProcess:
+    """Start a host on a home; the caller waits for it and stops it.
+
+    Args:
+        python: the interpreter of the host; the one of this environment when None.
+        extra: laid over the home's environment.
+    """
+    environ = {**home.environ, **(extra or {})}
+    return GatewayProcess.start(home.home, python=python or Path(sys.executable), environ=environ, log=log)
 
 
 @contextmanager

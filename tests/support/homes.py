@@ -36,6 +36,11 @@ class GatewayHome:
         return self.home.path
 
     @property
+    def canon_folder(self) -> Path:
+        """Where the Canon profiles of its user lie."""
+        return Path(self.environ["HOME"], ".canon")
+
+    @property
     def gateway_log(self) -> str:
         """What the gateway has written to its log so far."""
         file = self.path / "logs" / "gateway.log"
@@ -79,9 +84,12 @@ def quiet_config(model_url: str, plugin: str = "canon-hermes") -> dict[str, Any]
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with ``changes`` laid over it, mapping by mapping."""
+    """``base`` with ``changes`` laid over it, mapping by mapping; None takes a key away."""
     result = dict(base)
     for key, value in changes.items():
+        if value is None:
+            result.pop(key, None)
+            continue
         below = result.get(key)
         result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return result

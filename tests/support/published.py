@@ -19,8 +19,9 @@ import pytest
 from canon_ops.hermes.gateway import GatewayProcess
 from canon_ops.sandbox.model.server import ModelRequest, ModelSandbox
 from canon_ops.sandbox.server import CanonSandbox
-from tests.support.canon_gateways import CanonHome, furnish_canon_home, register_profile, start_canon_gateway
 from tests.support.environments import Environment, find_python
+from tests.support.gateways import register_profile, start_gateway
+from tests.support.homes import GatewayHome, build_home
 from tests.support.sandboxes import canon_box, model_box
 
 __all__ = ["PUBLISHED", "PublishedHost", "Scene", "published_host", "published_scene"]
@@ -84,7 +85,7 @@ class Scene:
     box: CanonSandbox
     model: ModelSandbox
     gateway: GatewayProcess
-    home: CanonHome
+    home: GatewayHome
     agent_id: str
     room: str
     team: str
@@ -122,10 +123,18 @@ def published_scene(root: Path, host: PublishedHost) -> Iterator[Scene]:
     """Make the environment when it is missing, register, start the gateway, wait until it is ready."""
     python = published_host(host)
     with canon_box(auto_approve=True) as box, model_box() as model:
-        home = furnish_canon_home(root, model)
-        agent_id = asyncio.run(register_profile(box, home))
+        home = build_home(
+            root,
+            model_url=model.endpoints.base_url,
+            dotenv={"CANON_HOME_CHANNEL": "conv_home", "CANON_ALLOW_ALL_USERS": "true"},
+            config={"group_sessions_per_user": False, "platform_toolsets": None},
+        )
+        home.canon_folder.mkdir()
+        agent_id = asyncio.run(register_profile(box, home.canon_folder))
         room = next(row["conversation_id"] for row in box.human.agents() if row["agent_id"] == agent_id)
         team = box.human.open_conversation(["user_owner", "user_dana", agent_id], name="Crew")
-        with start_canon_gateway(home, python) as gateway:
+        # media of the sandbox lie on loopback, so private URLs are allowed
+        private = {"HERMES_ALLOW_PRIVATE_URLS": "true"}
+        with start_gateway(home, root / "gateway.out", python=python, extra=private) as gateway:
             gateway.wait_ready()
             yield Scene(host, box, model, gateway, home, agent_id, room, team)

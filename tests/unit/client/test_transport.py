@@ -22,8 +22,8 @@ from canon_ops.runtime.clock import ManualClock, SystemClock
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.requests import SendMessage, Typing
 from canon_ops.wire.retry import TransportKind
-from tests.support.canon_gateways import sandbox_connection
 from tests.support.canon_wire import KEY, InstantClock, a_connection
+from tests.support.gateways import sandbox_connection
 from tests.support.loopback import Exchange, answer, loopback, until
 from tests.support.sandboxes import canon_box
 
