@@ -51,6 +51,7 @@ from canon_hermes_plugin.turn.routing import (
     route_send,
 )
 from canon_hermes_plugin.turnstile import Turnstile
+from canon_ops.client.deadline import within
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire import ids
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
@@ -60,6 +61,7 @@ __all__ = ["TurnDesk"]
 Answer: TypeAlias = FinalSettled | FinalDeferred | FinalRejected | TurnClosed | None
 """What became of a turn's final message; TurnClosed when there was none, None when the adapter closed first."""
 
+HAND_OVER_S = 5.0  # ours: a follow-up does not wait longer for the answer before it
 STILL_TRYING = "Canon timed out on the message; its delivery continues"  # "timed out" keeps the host from repeating it
 
 
@@ -120,11 +122,27 @@ class TurnDesk:
         if turn is not None:
             self._turns = registry.announce(self._turns, turn.id, self._opening(arrival, session_key))
 
-    def typing_seen(self) -> None:
-        """The host says that it types: in the run's own task, that is where an announced follow-up begins."""
+    async def typing_seen(self) -> None:
+        """The host says that it types: in the run's own task, that is where an announced follow-up begins.
+
+        The host waits for this call, so the first answer is brought to Canon before the follow-up says that it thinks;
+        when Canon takes its time, the follow-up does not wait for it.
+        """
         mark = current_mark()
-        if mark is not None and in_own_task(mark):
-            self._take(registry.cross(self._turns, TurnId(mark.turn_id), now_ms=self._clock.now_ms()))
+        if mark is None or not in_own_task(mark):
+            return
+        before = self._turns.current(TurnId(mark.turn_id))
+        ended, opening = registry.hand_over(self._turns, before, now_ms=self._clock.now_ms())
+        if opening is None:
+            return
+        answered = self._answer_of(before)
+        self._take(ended)
+        try:
+            await within(self._clock, HAND_OVER_S, _outcome(answered))
+        except TimeoutError:
+            pass
+        finally:  # a run that is stopped in this very moment still owes its message an end
+            self._take(registry.open_turn(self._turns, opening, now_ms=self._clock.now_ms()))
 
     async def complete(self, session_key: str, outcome: str, *, put_off: bool = False) -> None:
         """The run ended; returns once Canon has the answer, or cannot take it now, or there is none."""
@@ -336,6 +354,10 @@ class TurnDesk:
         for waiting in self._waiting.pop(turn_id, ()):
             if not waiting.done():
                 waiting.set_result(answer)
+
+
+async def _outcome(answered: asyncio.Future[Answer]) -> None:
+    await asyncio.wait({answered})
 
 
 def _caller() -> Caller:

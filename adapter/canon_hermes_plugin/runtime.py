@@ -448,7 +448,7 @@ class CanonRuntime:
         Hosts stop them up to four times at the end of a run: once is enough when Canon has heard it.
         """
         if on:
-            self._desk.typing_seen()
+            await self._desk.typing_seen()
         session = self._session
         if session is None or not (on or conversation_id in self._typing):
             return

@@ -183,7 +183,10 @@ class PureDesk:
     def typing(self, caller: Caller) -> None:
         """``send_typing`` in the run's own task."""
         assert caller.bound is not None
-        self._move(registry.cross(self.turns, caller.bound, now_ms=self.now_ms))
+        ended, opening = registry.hand_over(self.turns, caller.bound, now_ms=self.now_ms)
+        self._move(ended)
+        if opening is not None:
+            self._move(registry.open_turn(self.turns, opening, now_ms=self.now_ms))
 
     # --- the world ----------------------------------------------------------------------------------------------------
 

@@ -212,8 +212,13 @@ def _while_delivering(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
         case FinalSettled():
             if not turn.may_hold_node:
                 return _close(turn, Evidence.FINAL, clear=False)
+            told: tuple[Effect, ...] = ()
+            if _ending(
+                turn
+            ).handed_over:  # its successor is at work: a state that came with the node's end would mislead
+                turn, told = _publish(turn, _closing_state(_ending(turn).outcome))
             lingering = replace(turn, phase=Phase.LINGERING, linger_ms=now_ms + LINGER_MS)
-            return Step(lingering, (WakeAt(turn.id, lingering.linger_ms),))
+            return Step(lingering, (*told, WakeAt(turn.id, lingering.linger_ms)))
         case FinalDeferred():
             return Step(turn, (Warn(turn.id, "final_deferred", f"The answer is not on Canon yet: {event.reason}"),))
         case FinalRejected():
@@ -345,17 +350,12 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     if turn.interrupted and (event.handed_over or not _has_answer(turn)):
         outcome = Outcome.CANCELLED  # a run that was stopped may end well in the host's eyes, only with nothing to say
     turn = replace(turn, ended=replace(event, outcome=outcome), activity=turn.activity.finished())
-    told: tuple[Effect, ...] = ()
-    if event.handed_over:
-        turn, told = _publish(turn, _closing_state(outcome))  # now, before the successor says that it thinks
     if event.put_off and not (turn.ran or turn.candidate or turn.silenced):
         closed = replace(turn, phase=Phase.CLOSED, preview=previews.drop(turn.preview))
         return Step(closed, (TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE),))
     if outcome is Outcome.SUCCESS or turn.silenced:
-        step = _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
-    else:
-        step = _close(turn, Evidence.NONE, clear=turn.may_hold_node)
-    return Step(step.turn, (*told, *step.effects))
+        return _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
+    return _close(turn, Evidence.NONE, clear=turn.may_hold_node)
 
 
 def _flush(turn: Turn, *, now_ms: int) -> Step:
@@ -410,7 +410,7 @@ def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
         evidence = Evidence.RAN
     cleared: tuple[Effect, ...] = (ClearNode(turn.id, turn.conversation_id),) if clear else ()
     published: tuple[Effect, ...] = ()
-    if not ended.handed_over and turn.state is not None:
+    if turn.state is not None and turn.state.is_open:
         turn, published = _publish(turn, _closing_state(ended.outcome))
     turn = replace(turn, phase=Phase.CLOSED, candidate=None, preview=previews.drop(turn.preview))
     closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence)

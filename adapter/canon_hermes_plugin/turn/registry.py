@@ -40,7 +40,20 @@ from canon_hermes_plugin.turn.events import Ended, Kind, Opening, Outcome, ToolS
 from canon_hermes_plugin.turn.machine import Step, Turn
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
 
-__all__ = ["Caller", "Found", "Move", "Nobody", "Past", "Turns", "announce", "apply", "cross", "find", "open_turn"]
+__all__ = [
+    "Caller",
+    "Found",
+    "Move",
+    "Nobody",
+    "Past",
+    "Turns",
+    "announce",
+    "apply",
+    "cross",
+    "find",
+    "hand_over",
+    "open_turn",
+]
 
 PAST_TURNS: Final = 1_024  # canon-adapter R7.7, D42: the oldest goes, never all of them
 
@@ -164,17 +177,27 @@ def announce(turns: Turns, turn_id: TurnId, opening: Opening) -> Turns:
 
 
 def cross(turns: Turns, turn_id: TurnId, *, now_ms: int) -> Move:
-    """The run of ``turn_id`` reached its follow-up: call it for each ``send_typing`` in the run's own task.
+    """The run of ``turn_id`` is in its follow-up already: end the one and open the other at once.
 
     Without an announcement nothing happens.
+    """
+    ended, opening = hand_over(turns, turn_id, now_ms=now_ms)
+    return ended if opening is None else _then(ended, lambda now: open_turn(now, opening, now_ms=now_ms))
+
+
+def hand_over(turns: Turns, turn_id: TurnId, *, now_ms: int) -> tuple[Move, Opening | None]:
+    """The run of ``turn_id`` reached its follow-up: call it for each ``send_typing`` in the run's own task.
+
+    Returns:
+        The end of the turn before, and what to open once its answer is on Canon or has to wait; None without an
+        announcement, and then nothing happens.
     """
     current = turns.current(turn_id)
     opening = turns.announced.get(current)
     if opening is None:
-        return Move(turns)
+        return Move(turns), None
     turns = replace(turns, successors=_newest({**turns.successors, current: opening.turn_id}))
-    ended = _event(turns, current, Ended(Outcome.SUCCESS, handed_over=True), now_ms=now_ms)
-    return _then(ended, lambda now: _step(now, machine.open_turn(opening, now_ms=now_ms)))
+    return _event(turns, current, Ended(Outcome.SUCCESS, handed_over=True), now_ms=now_ms), opening
 
 
 def apply(turns: Turns, turn_id: TurnId, event: TurnEvent, *, now_ms: int) -> Move:

@@ -302,13 +302,15 @@ def test_a_refused_final_is_said_aloud() -> None:
     assert step.effects[-1] == TurnClosed(TURN, C1, Outcome.FAILURE, Evidence.NONE)
 
 
-def test_a_handed_over_turn_closes_its_state_first() -> None:
-    """R6.34: the conversation's next state is the successor's, so nothing is published afterwards."""
+def test_a_handed_over_turn_closes_with_its_answer() -> None:
+    """R6.34: its closing state follows the answer at once; the end of its node, which lingers, says no state more."""
     handed = on_event(a_turn(FINAL, PreviewEnded(True)), Ended(Outcome.SUCCESS, handed_over=True), now_ms=NOW)
-    assert [type(effect) for effect in handed.effects] == [PublishState, DeliverFinal]
+    assert [type(effect) for effect in handed.effects] == [DeliverFinal]
 
-    closed = play(handed.turn, FinalSettled(), Due(), now_ms=NOW)
-    late = on_event(closed.turn, Due(), now_ms=NOW + LINGER_MS)
+    settled = on_event(handed.turn, FinalSettled(), now_ms=NOW)
+    assert settled.effects[0] == PublishState(TURN, C1, TurnPhase.COMPLETED, NOW)
+
+    late = on_event(settled.turn, Due(), now_ms=NOW + LINGER_MS)
     assert [type(effect) for effect in late.effects] == [ClearNode, TurnClosed]
 
 
@@ -317,7 +319,7 @@ def test_an_interrupted_turn_hands_nothing_over() -> None:
     step = play(a_turn(FINAL, PreviewEnded(True)), InterruptAsked(), Ended(Outcome.SUCCESS, handed_over=True))
 
     assert not any(isinstance(effect, DeliverFinal) for effect in step.effects)
-    assert step.effects[0] == PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW)
+    assert PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW) in step.effects
 
 
 def test_a_stopped_run_that_says_nothing_is_interrupted() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from canon_hermes_plugin.turn import registry
 from canon_hermes_plugin.turn.effects import ClearNode, PublishState, RetireNode, WritePreview
-from canon_hermes_plugin.turn.events import Ended, Opening, Outcome, PreviewEnded, Staged, ToolStarted
+from canon_hermes_plugin.turn.events import Ended, FinalSettled, Opening, Outcome, PreviewEnded, Staged, ToolStarted
 from canon_hermes_plugin.turn.registry import PAST_TURNS, Caller, Found, Move, Nobody, Turns, find
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
 
@@ -74,10 +74,20 @@ def test_a_new_start_finishes_what_the_session_left_open() -> None:
 
     assert move.turns.open_for(USER_A) == move.turns.live[B]
     assert not move.turns.live[A].is_open
-    assert [effect.state.value for effect in move.effects if isinstance(effect, PublishState)] == [
-        "completed",
-        "thinking",
-    ]
+    assert [type(effect) for effect in move.effects if not isinstance(effect, WritePreview)][-1] is PublishState
+    assert move.turns.live[B].state == "thinking"
+
+
+def test_a_turn_that_closes_behind_its_successor_says_the_successors_state_again() -> None:
+    """R6.34: its closing state comes after its answer; what the conversation shows then is who is at work."""
+    turns = registry.announce(registry.apply(ONE, A, Staged("first", True), now_ms=NOW).turns, A, a(B))
+    turns = registry.apply(turns, A, PreviewEnded(True), now_ms=NOW).turns
+    turns = registry.cross(turns, A, now_ms=NOW).turns
+
+    move = registry.apply(turns, A, FinalSettled(), now_ms=NOW)
+
+    told = [(effect.turn_id, effect.state.value) for effect in move.effects if isinstance(effect, PublishState)]
+    assert told == [(A, "completed"), (B, "thinking")]
 
 
 def test_a_chain_of_follow_ups_is_followed() -> None:
