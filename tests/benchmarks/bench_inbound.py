@@ -43,7 +43,7 @@ CONVERSATIONS, MESSAGES, PAIRS = 200, 4_000, 5
 TEXT = "Please file invoice 42 and tell Dana about it."
 LONG_CONVERSATIONS, LONG_MESSAGES = 1_000, 100_000
 MOST_GROWTH = 1.05
-AT_ONCE = 500  # messages on their way in the long run
+AT_ONCE = 40  # messages on their way in the long run
 CLIENT = str(Path(__file__).with_name("inbound_client.py"))
 
 
@@ -129,7 +129,7 @@ def memory(python: Path) -> tuple[list[int], float]:
         begun = time.perf_counter()
         before = box.engine.read(lambda world: world.message_count)
         for number in range(LONG_MESSAGES):
-            if number % 50 == 0:  # each message and each answer counts: at most AT_ONCE are not answered yet
+            if number % 10 == 0:  # each message and each answer counts: at most AT_ONCE are not answered yet
                 least = before + 2 * number - AT_ONCE
                 box.wait(partial(_has, least), timeout_s=120)
             box.human.say(rooms[number % len(rooms)], TEXT)
