@@ -738,7 +738,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'env lint'
             printf '%s\t%s\n' \
-                '--fix' 'Remove earlier copies, and quote what the readers take differently.' \
+                '--fix' 'Remove earlier copies, a byte-order mark and CRs; quote what the readers take differently.' \
                 '--dry-run' 'Say what would change; change nothing.' \
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \

@@ -33,6 +33,7 @@ __all__ = [
     "ConfigRepair",
     "DotenvRepair",
     "DropEarlier",
+    "DropMark",
     "MakePrivate",
     "MoveConfig",
     "QuoteAnew",
@@ -174,6 +175,14 @@ class DropEarlier(DotenvRepair):
 
     def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
         return document.without_duplicates(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class DropMark(DotenvRepair):
+    """Remove the byte-order mark before the first name."""
+
+    def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
+        return document.without_mark()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.dotenv_readers import Reader, differing, hermes_values, quotings
 from canon_ops.settings.dotenv import DotenvEntry, DotenvLine, lay_over, read_dotenv, read_lines
 
-__all__ = ["ALL_READERS", "BadName", "DotenvDocument", "UnreadableEnv", "UnwritableValue", "comment_beside"]
+__all__ = ["ALL_READERS", "MARK", "BadName", "DotenvDocument", "UnreadableEnv", "UnwritableValue", "comment_beside"]
 
 ALL_READERS = frozenset(Reader)
+MARK = "\ufeff"  # what some editors put before a UTF-8 text
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u0085\u2028\u2029]")
 _WIDE_MARKS = {
@@ -155,6 +156,14 @@ class DotenvDocument:
         for line in reversed(lines):
             text = text[: line.start] + text[line.end :]
         return self._with(text) if lines else self
+
+    def without_mark(self) -> DotenvDocument:
+        """Remove the byte-order mark, so that the first line sets the name that people read there."""
+        return self._with(self.text.removeprefix(MARK))
+
+    def with_plain_line_ends(self) -> DotenvDocument:
+        """End every line in LF alone."""
+        return self._with(self.text.replace("\r\n", "\n"))
 
     # -- lines ----------------------------------------------------------------------------------------------------
 

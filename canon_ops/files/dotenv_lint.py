@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from canon_ops.errors import CanonOpsError
-from canon_ops.files.dotenv_editor import DotenvDocument
+from canon_ops.files.dotenv_editor import MARK, DotenvDocument
 from canon_ops.files.dotenv_readers import Reader, hermes_values, shell_value
 from canon_ops.settings.dotenv import DotenvLine, lay_over, read_lines
 
@@ -53,16 +53,21 @@ def lint_dotenv(data: bytes, *, file: str = ".env") -> tuple[EnvProblem, ...]:
 
 
 def fix_dotenv(document: DotenvDocument) -> DotenvDocument:
-    """Put right what is ``automatic``: earlier duplicates go, and a value that readers take differently is quoted anew.
+    """Put right what is ``automatic``: mark and CRs go, earlier duplicates go, values read in two ways are quoted anew.
 
-    The values that the gateway reads stay what they are.
+    The values that the gateway reads stay what they are; only the first name, when a mark hid it, gets its own.
     """
+    document = document.without_mark()
     wanted = lay_over({}, document.entries)[0]
     for problem in lint_dotenv(document.data, file=document.file):
-        if not problem.automatic or problem.name is None:
+        if not problem.automatic:
             continue
         fixed = document
-        if problem.code == "env_duplicate":
+        if problem.code == "env_line_ends":
+            fixed = document.with_plain_line_ends()
+        elif problem.name is None:
+            continue
+        elif problem.code == "env_duplicate":
             fixed = document.without_duplicates(problem.name)
         elif (value := document.get(problem.name)) is not None:
             fixed = document.set(problem.name, value)
@@ -73,14 +78,15 @@ def fix_dotenv(document: DotenvDocument) -> DotenvDocument:
 
 def _about_the_file(document: DotenvDocument, data: bytes) -> list[EnvProblem]:
     found = []
-    if document.text.startswith("\ufeff"):
+    if document.text.startswith(MARK):
         found.append(
             EnvProblem(
                 "env_mark",
                 1,
                 None,
                 "the file begins with a byte-order mark, which the gateway takes for a part of the first name",
-                f"sed -i '1s/^\\xef\\xbb\\xbf//' {document.file}",
+                "canon-ops env lint --fix",
+                automatic=True,
             )
         )
     if document.encoding != "utf-8":
@@ -102,7 +108,8 @@ def _about_the_file(document: DotenvDocument, data: bytes) -> list[EnvProblem]:
                 line,
                 None,
                 "lines end in CR and LF: a shell takes the CR for a part of the value",
-                f"sed -i 's/\\r$//' {document.file}",
+                "canon-ops env lint --fix",
+                automatic=True,
             )
         )
     return found
@@ -156,7 +163,7 @@ def _about_names(document: DotenvDocument) -> list[EnvProblem]:
             found.append(EnvProblem("env_duplicate", entry.line, entry.name, message, "canon-ops env lint --fix", True))
             continue
         value = values.get(entry.name)
-        if entry.name.startswith("\ufeff"):
+        if entry.name.startswith(MARK):
             continue  # env_mark says it
         if entry.value is None or value is None:
             continue

@@ -119,7 +119,7 @@ def lint_env(home: HermesHome) -> tuple[EnvProblem, ...]:
 
 
 def fix_env(writing: Writing) -> EnvFixed:
-    """Put right what may be put right without asking: the values that the gateway reads stay what they are.
+    """Put right what may be put right without asking; see :func:`~canon_ops.files.dotenv_lint.fix_dotenv`.
 
     Raises: as :func:`unset_variable`.
     """

@@ -29,10 +29,10 @@ from canon_ops.operate.installation import (
 from canon_ops.operate.package.action import preload, put_back
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore, SavedPackage
-from canon_ops.operate.prompts import Prompts, Question
+from canon_ops.operate.prompts import Prompts
 from canon_ops.operate.restart import restart_step
 from canon_ops.operate.taking_back import taken_back
-from canon_ops.operate.uninstall import NotConfirmed
+from canon_ops.operate.writing import require_consent
 
 __all__ = ["NothingBefore", "RollbackOptions", "RollbackOutcome", "RollbackPlan", "rollback"]
 
@@ -104,6 +104,7 @@ def rollback(
     """Plan, show, ask, carry out.
 
     Raises:
+        ConsentMissing: nobody agreed; nothing was changed.
         NothingBefore, ManagedHome, RecordDamaged: nothing was changed.
         HostNotFound, HostUnusable: the host that has to change is gone, or does not answer.
         PutBackFailed: the files are as they were; the message names the wheels that are kept.
@@ -114,8 +115,7 @@ def rollback(
         prompts.note(sentence)
     if dry_run:
         return RollbackOutcome(plan, True, None, ())
-    if not prompts.confirm(Question("Go back to that?", option="--yes"), default=True):
-        raise NotConfirmed("Nothing was changed.", fix="add --yes")
+    require_consent(prompts, "Go back to that?")
     return _carry_out(plan, environ, prompts)
 
 

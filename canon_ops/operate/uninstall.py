@@ -37,11 +37,11 @@ from canon_ops.operate.package.by_hand import remove_by_hand
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore
 from canon_ops.operate.platform_files import platform_edits
-from canon_ops.operate.prompts import Prompts, Question, Unattended
+from canon_ops.operate.prompts import Prompts, Unattended
 from canon_ops.operate.remove_key import KeyRemoved, remove_canon_key
 from canon_ops.operate.restart import restart_step
 from canon_ops.operate.taking_back import taken_back, undone
-from canon_ops.operate.writing import Writing
+from canon_ops.operate.writing import Writing, require_consent
 from canon_ops.settings.credentials import resolve
 from canon_ops.settings.dotenv import read_dotenv
 from canon_ops.settings.profiles import AgentsFile
@@ -149,6 +149,7 @@ def uninstall(
         keyring: where a purged profile's key may be; None for the one of this environment.
 
     Raises:
+        ConsentMissing: nobody agreed; nothing was changed.
         ManagedHome, RecordDamaged: nothing was changed.
         ConfigSyntaxError, ConfigRefused: a file cannot be edited safely; nothing was changed.
         ChangedUnderUs, LockTimeout: somebody else was at it.
@@ -160,18 +161,8 @@ def uninstall(
         prompts.note(sentence)
     if dry_run or not plan.changed:
         return UninstallOutcome(plan, dry_run, None, () if dry_run else _by_hand(plan))
-    question = Question(
-        "Take all of this back, credentials included?" if options.purge else "Take all of this back?", option="--yes"
-    )
-    if not prompts.confirm(question, default=not options.purge):
-        raise NotConfirmed("Nothing was taken back.", fix="add --yes")
+    require_consent(prompts, f"Take all of this back{', credentials included' if options.purge else ''}?")
     return _carry_out(plan, environ, prompts, keyring or Keyring(environ))
-
-
-class NotConfirmed(CanonOpsError):
-    """A person said no, or nobody could be asked about something that has no safe default."""
-
-    code = "not_confirmed"
 
 
 def plan_uninstall(home: HermesHome, environ: Mapping[str, str], options: UninstallOptions) -> UninstallPlan:

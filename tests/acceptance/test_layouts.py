@@ -64,7 +64,7 @@ def there_and_back(host: LayoutHost, tool: Tool, box: CanonSandbox, *, layout: s
     listed = plugin_row(host)
     again = tool(host, "install", "--no-input")["data"]
     state = gateway_state(host)
-    removed = tool(host, "uninstall", "--no-input")["data"]
+    removed = tool(host, "uninstall", "--yes", "--no-input")["data"]
 
     assert before == NOT_THERE
     assert (installed["host"]["layout"], installed["host"]["found"]) == (layout, found)
@@ -123,7 +123,7 @@ def test_from_inside_the_host(tmp_path: Path, tool: Tool, box: CanonSandbox) -> 
 
     kept = inside(host, "install", "--no-input")["data"]
     same = inside(host, "upgrade", "--source", str(wheel))["data"]
-    removed = inside(host, "uninstall", "--no-input")["data"]
+    removed = inside(host, "uninstall", "--yes", "--no-input")["data"]
 
     assert (kept["package"]["step"], kept["changed"], kept["host"]["found"]) == ("kept", False, "running")
     assert same["changed"] is False

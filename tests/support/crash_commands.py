@@ -59,7 +59,7 @@ platforms:
     token: older-0123456789-key
     enabled: true
 """
-ENV = "# kept\nTZ=UTC\nTZ=CET\nCANON_API_KEY=older-0123456789-key\nCANON_ENVIRONMENT_ID=canon-dev-v1\n"
+ENV = "# kept\nTZ=UTC\nTZ=CET\nLANG=C\nLANG=C\nCANON_API_KEY=older-0123456789-key\nCANON_ENVIRONMENT_ID=canon-dev-v1\n"
 
 
 STRIPPED = yaml.safe_dump(yaml.safe_load(CONFIG))

@@ -272,11 +272,16 @@ def unset_command(context: Context, write: WriteOptions, name: str) -> Result:
     writes=True,
     examples=("canon-ops env lint", "canon-ops env lint --fix --dry-run --diff"),
 )
-@click.option("--fix", is_flag=True, help="Remove earlier copies, and quote what the readers take differently.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Remove earlier copies, a byte-order mark and CRs; quote what the readers take differently.",
+)
 def lint_command(context: Context, write: WriteOptions, fix: bool) -> Result:
     """Name each line of .env that is skipped, counts for nothing, or is read differently by the gateway and others.
 
-    The exit code is 1 when something is left. What --fix does keeps every value that the gateway reads.
+    The exit code is 1 when something is left. What --fix does keeps every value that the gateway reads,
+    and gives the first name its own where a byte-order mark hid it.
     """
     context.home.require_existing()
     done = EnvFixed((), lint_env(context.home), Written()) if not fix else fix_env(context.writing("env lint", write))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 import stat
+from collections.abc import Sequence
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination
-from canon_ops.doctor.repair import DotenvRepair, DropEarlier, MakePrivate, QuoteAnew
+from canon_ops.doctor.repair import DotenvRepair, DropEarlier, DropMark, MakePrivate, QuoteAnew
 from canon_ops.files.dotenv_editor import UnreadableEnv
 from canon_ops.files.dotenv_lint import EnvProblem, lint_dotenv
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.keys import KeyFile, find_key, is_secret_name
 from canon_ops.operate.read_env import list_variables
+from canon_ops.settings.dotenv import DotenvLine
 
 __all__ = ["CHECKS"]
 
@@ -30,10 +32,17 @@ def _problems(examination: Examination, *codes: str) -> list[EnvProblem]:
 
 
 def _duplicate(examination: Examination) -> Answer:
-    found = [
-        _finding(examination, Status.WARNING, each, DropEarlier(str(each.name)))
-        for each in _problems(examination, "env_duplicate")
-    ]
+    """Copies that say nothing of their own may go without a person: another one may be the value that works."""
+    found = []
+    for each in _problems(examination, "env_duplicate"):
+        name = str(each.name)
+        if _says_nothing_else(examination.dotenv(), name):
+            found.append(_finding(examination, Status.WARNING, each, DropEarlier(name)))
+        else:
+            told = f"Line {each.line} of .env: {each.message}; the values differ."
+            lines = " or ".join(str(one.line) for one in examination.dotenv() if one.name == name)
+            advice = Fix(f"keep the right one of {name} in {examination.home.env_file}: delete line {lines}")
+            found.append(Finding(Status.WARNING, told, advice, _place(examination, each), {"code": each.code}))
     return tuple(found) or Finding(Status.OK, "Each name of .env is set once.")
 
 
@@ -45,7 +54,12 @@ def _encoding(examination: Examination) -> Answer:
     except UnreadableEnv as exc:
         return from_error(Status.WARNING, exc)
     told = [
-        _finding(examination, Status.INFO if each.code == "env_line_ends" else Status.WARNING, each)
+        _finding(
+            examination,
+            Status.INFO if each.code == "env_line_ends" else Status.WARNING,
+            each,
+            DropMark() if each.code == "env_mark" else None,
+        )
         for each in found
         if each.code in ("env_mark", "env_not_utf8", "env_not_ascii", "env_line_ends")
     ]
@@ -112,8 +126,19 @@ def _finding(
 ) -> Finding:
     message = f"Line {problem.line} of .env: {problem.message}."
     fix = examination.command("env lint --fix") if problem.automatic else problem.fix
-    place = Place(str(examination.home.env_file), problem.line, path=problem.name)
-    return Finding(status, message, Fix(fix, repair) if fix else None, place, {"code": problem.code})
+    cure = Fix(fix, repair) if fix else None
+    return Finding(status, message, cure, _place(examination, problem), {"code": problem.code})
+
+
+def _place(examination: Examination, problem: EnvProblem) -> Place:
+    return Place(str(examination.home.env_file), problem.line, path=problem.name)
+
+
+def _says_nothing_else(entries: Sequence[DotenvLine], name: str) -> bool:
+    """Whether every copy of a name has the value that counts, or none, and no other line refers to the name."""
+    copies = [entry for entry in entries if entry.name == name]
+    values = {entry.value for entry in copies} - {None, "", copies[-1].value}
+    return not values and not any(f"${{{name}" in (entry.value or "") for entry in entries)
 
 
 CHECKS = (
@@ -125,7 +150,7 @@ CHECKS = (
         about=About(
             "A program appended a line although the name was there already.",
             "The last line counts. Who edits the first one, as some programs do, changes nothing.",
-            "Remove all but the last line of the name.",
+            "Find out which value is right, and remove the other lines. --fix does it where all say the same.",
             (".env",),
         ),
     ),

@@ -1,7 +1,8 @@
 """Do Hermes' own settings suit the platform: growing answers, people who decide, a quiet chat?
 
 Hermes' defaults are worth knowing and no fault. What somebody wrote down and what works against the platform is a
-warning. Source: product page of Canon, "Turn streaming & activity trail"; Hermes host, 4.1 and 5.
+warning. Who decides on sensitive commands is the operator's choice: a change is offered, ``--fix`` never makes it.
+Source: product page of Canon, "Turn streaming & activity trail"; Hermes host, 4.1 and 5.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from typing import Any
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
-from canon_ops.doctor.repair import SetConfig, UnsetVariable
+from canon_ops.doctor.repair import SetConfig
 from canon_ops.hermes.config_file import HermesConfig
-from canon_ops.settings.provenance import Source
 
 __all__ = ["CHECKS"]
 
@@ -50,11 +50,10 @@ def _approvals_mode(examination: Examination) -> Finding:
     yolo = examination.variables().find("HERMES_YOLO_MODE")
     if yolo is not None and str(yolo.value).lower() in _TRUE:
         origin = yolo.origin
-        repair = UnsetVariable(yolo.name) if origin.source is Source.DOTENV else None
         return Finding(
             Status.WARNING,
             f"{origin.describe()} lets the agent run every command without asking anybody.",
-            Fix(origin.to_drop(), repair),
+            Fix(origin.to_drop()),
             Place(origin.file, origin.line, path=yolo.name),
         )
     written = _value(config, path)
@@ -64,18 +63,18 @@ def _approvals_mode(examination: Examination) -> Finding:
         if _asks_people_by_default(version):
             return Finding(Status.OK, f"People decide on sensitive commands: that is the default of Hermes {version}.")
         told = f"{path} is not set: in Hermes {version} an auxiliary model decides on sensitive commands."
-        return _advice(examination, path, "manual", told)
+        return _offer(examination, path, "manual", told)
     match word:
         case "manual":
             return Finding(Status.OK, "People decide on sensitive commands.")
         case "smart":
             told = f"{path} is smart: an auxiliary model decides on sensitive commands."
-            return _advice(examination, path, "manual", told)
+            return _offer(examination, path, "manual", told)
         case "off":
             told = f"{path} is off: nobody is asked about sensitive commands."
         case _:
             told = f"{path} is {written!r}, which Hermes does not know; it takes manual and warns at each command."
-    return _advice(examination, path, "manual", told, Status.WARNING)
+    return _offer(examination, path, "manual", told, Status.WARNING)
 
 
 def _asks_people_by_default(version: str | None) -> bool:
@@ -105,9 +104,22 @@ def _display(examination: Examination) -> Answer:
 def _advice(
     examination: Examination, path: str, value: str | bool, message: str, status: Status = Status.INFO
 ) -> Finding:
-    command = f"config set {path} {_as_word(value)}"
-    at = Place(str(examination.config().file), path=path)
-    return Finding(status, message, Fix(examination.command(command), SetConfig(path, value)), at)
+    """A finding that ``--fix`` mends."""
+    return _setting(examination, path, value, message, status, SetConfig(path, value))
+
+
+def _offer(
+    examination: Examination, path: str, value: str | bool, message: str, status: Status = Status.INFO
+) -> Finding:
+    """A finding with the command to paste, which only a person gives."""
+    return _setting(examination, path, value, message, status, None)
+
+
+def _setting(
+    examination: Examination, path: str, value: str | bool, message: str, status: Status, repair: SetConfig | None
+) -> Finding:
+    command = examination.command(f"config set {path} {_as_word(value)}")
+    return Finding(status, message, Fix(command, repair), Place(str(examination.config().file), path=path))
 
 
 def _value(config: HermesConfig, path: str) -> Any:

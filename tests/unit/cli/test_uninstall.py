@@ -31,7 +31,7 @@ def test_what_install_wrote_is_gone(program: Runner, files: tuple[Path, Path]) -
 
     plan = program("uninstall", "--dry-run", "--diff")
     unchanged = config.read_text()
-    done = program("uninstall")
+    done = program("uninstall", "--yes")
 
     assert (plan.code, unchanged) == (0, written)
     assert plan.out.splitlines()[:2] == [f"Hermes profile default: {config}, {env}", "Canon would be uninstalled."]
@@ -56,23 +56,34 @@ def test_uninstall_holds_to_the_digest(program: Runner, files: tuple[Path, Path]
 
     refused = program("uninstall", "--if-unchanged", f"config.yaml={'0' * 64}")
     kept = config.read_bytes()
-    done = program("uninstall", "--if-unchanged", f"config.yaml={right}")
+    done = program("uninstall", "--yes", "--if-unchanged", f"config.yaml={right}")
 
     assert (refused.code, kept) == (5, written)
     assert (done.code, config.read_text()) == (0, CONFIG)
 
 
-def test_purging_wants_a_word(program: Runner, files: tuple[Path, Path]) -> None:
-    """Without a person --purge needs --yes."""
+@pytest.mark.parametrize("call", [("uninstall",), ("uninstall", "--no-input"), ("uninstall", "--purge"), ("rollback",)])
+def test_taking_back_wants_a_word(call: tuple[str, ...], program: Runner, files: tuple[Path, Path]) -> None:
+    """A missing answer is no yes: without a person --yes is needed, and said; nothing has changed."""
+    config, env = files
+    program("install", "--skip-package")
+    written = (config.read_bytes(), env.read_bytes())
+
+    refused = program(*call)
+    told = program(*call, "--json").json
+
+    assert (refused.code, refused.err.splitlines()[-1]) == (2, "  fix: add --yes")
+    assert (told["exit_code"], told["errors"][0]["code"]) == (2, "consent_missing")
+    assert (config.read_bytes(), env.read_bytes()) == written
+
+
+def test_purging_takes_the_platforms_variables(program: Runner, files: tuple[Path, Path]) -> None:
+    """They go, others stay."""
     _, env = files
     env.write_text("OTHER=1\nCANON_AGENT=ops\n")
 
-    refused = program("uninstall", "--purge", "--json")
-    kept = env.read_text()
     done = program("uninstall", "--purge", "--yes")
 
-    assert (refused.code, refused.json["errors"][0]["code"]) == (1, "not_confirmed")
-    assert kept == "OTHER=1\nCANON_AGENT=ops\n"
     assert (done.code, env.read_text()) == (0, "OTHER=1\n")
 
 
@@ -83,10 +94,10 @@ def test_rollback_takes_the_newest_run_back(program: Runner, files: tuple[Path, 
     first = config.read_text()
     program("install", "--skip-package", "--allowed-users", "u1")
 
-    back = program("rollback", "--json")
+    back = program("rollback", "--yes", "--json")
     between = (config.read_text(), env.exists())
-    program("rollback")
-    last = program("rollback", "--json")
+    program("rollback", "--yes")
+    last = program("rollback", "--yes", "--json")
 
     assert back.json["data"]["before"] == "install canon"
     assert between == (first, False)

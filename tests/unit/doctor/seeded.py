@@ -252,6 +252,18 @@ def list_behind_an_open_door(clinic: Clinic) -> None:
     clinic.write_env("CANON_ALLOW_ALL_USERS=true\nCANON_ALLOWED_USERS=u1\n")
 
 
+def everybody_on_every_platform(clinic: Clinic) -> None:
+    clinic.write_env("CANON_ALLOW_ALL_USERS=true\nexport GATEWAY_ALLOW_ALL_USERS='Yes'\n")
+
+
+def everybody_behind_a_list(clinic: Clinic) -> None:
+    clinic.write_env("GATEWAY_ALLOW_ALL_USERS=1\nGATEWAY_ALLOWED_USERS=u1\nCANON_ALLOWED_USERS=u1\n")
+
+
+def list_for_other_platforms(clinic: Clinic) -> None:
+    clinic.write_env("GATEWAY_ALLOWED_USERS=u1\n")
+
+
 def no_profile(clinic: Clinic) -> None:
     clinic.write_profiles()
 
@@ -629,9 +641,8 @@ SEEDED = (
         {"config.parse": "info", "plugin.enabled": "error", "platform.enabled": "info", **DEFAULTS},
         "There is no config.yaml",
         (
-            "+platforms:", "+  canon:", "+    enabled: true", "+streaming:", "+  enabled: true", "+approvals:",
-            "+  mode: manual", "+display:", "+  platforms:", "+    canon:",
-            "+      interim_assistant_messages: false", "+      tool_progress: 'off'",
+            "+platforms:", "+  canon:", "+    enabled: true", "+streaming:", "+  enabled: true", "+display:",
+            "+  platforms:", "+    canon:", "+      interim_assistant_messages: false", "+      tool_progress: 'off'",
         ),
     ),
     Fault(
@@ -660,23 +671,18 @@ SEEDED = (
     ),
     Fault(
         approvals_unmentioned, {"settings.approvals_mode": "info"}, "an auxiliary model decides",
-        ("+approvals:", "+  mode: manual"),
     ),
     Fault(
         approvals_smart, {"settings.approvals_mode": "info"}, "approvals.mode is smart",
-        ("-  mode: smart   # people decide", "+  mode: manual   # people decide"),
     ),
     Fault(
         approvals_off, {"settings.approvals_mode": "warning"}, "nobody is asked",
-        ("-  mode: off   # people decide", "+  mode: manual   # people decide"),
     ),
     Fault(
         approvals_misspelt, {"settings.approvals_mode": "warning"}, "'auto', which Hermes does not know",
-        ("-  mode: auto   # people decide", "+  mode: manual   # people decide"),
     ),
     Fault(
         nobody_is_asked, {"settings.approvals_mode": "warning"}, "every command without asking",
-        ("-HERMES_YOLO_MODE=1",),
     ),
     Fault(
         reasoning_shown, {"settings.display": "warning"}, "display.show_reasoning is true",
@@ -699,6 +705,11 @@ SEEDED = (
         list_behind_an_open_door, {"env.open_access": "warning"}, "counts for nothing",
         ("-CANON_ALLOW_ALL_USERS=true", "+CANON_ALLOW_ALL_USERS=false"),
     ),
+    Fault(
+        everybody_on_every_platform, {"env.open_access": "warning"}, ".env, line 2 is on: anybody on any platform",
+    ),
+    Fault(everybody_behind_a_list, {"env.open_access": "warning"}, "GATEWAY_ALLOWED_USERS keeps it from counting"),
+    Fault(list_for_other_platforms, {"env.open_access": "warning"}, "line 1 does not count for Canon"),
     Fault(env_in_utf_32, NO_ENV, "UTF-32"),
     Fault(no_profile, NO_CREDENTIAL, "No Canon credential"),
     Fault(two_profiles, {"creds.ambiguous": "error", **NO_CREDENTIAL, **OWNED_BY_AMBIGUITY}, "desk"),

@@ -105,6 +105,18 @@ def name_twice(clinic: Clinic) -> None:
     clinic.write_env("TZ=CET\nCANON_ALLOW_ALL_USERS=true\nTZ=UTC\n")
 
 
+def name_twice_alike(clinic: Clinic) -> None:
+    clinic.write_env("TZ=UTC\nA_TOKEN=\nCANON_ALLOW_ALL_USERS=true\nTZ='UTC'\nA_TOKEN=tok-1234\n")
+
+
+def good_key_behind_an_empty_copy(clinic: Clinic) -> None:
+    clinic.write_env("A_TOKEN=tok-1234\nCANON_ALLOW_ALL_USERS=true\nA_TOKEN=\n")
+
+
+def copy_that_another_line_needs(clinic: Clinic) -> None:
+    clinic.write_env("A=\nB=${A}/x\nA=1\nCANON_ALLOW_ALL_USERS=true\n")
+
+
 def marked_env(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").write_bytes(b"\xef\xbb\xbfTZ=UTC\nCANON_ALLOW_ALL_USERS=true\n")
 
@@ -205,8 +217,11 @@ FILE_FAULTS = (
     Fault(managed_by_a_package, {"config.managed": "info"}, "is managed by NixOS"),
     Fault(pinned_by_an_administrator, {"config.managed": "info"}, "decides about TZ, model.default"),
     Fault(administrator_over_env, {"env.shadowed": "warning", "config.managed": "info"}, "TZ"),
-    Fault(name_twice, {"env.duplicate": "warning"}, "TZ is set again in line 3", ("-TZ=CET",)),
-    Fault(marked_env, {"env.encoding": "warning"}, "byte-order mark"),
+    Fault(name_twice, {"env.duplicate": "warning"}, "in line 3, and that one counts; the values differ"),
+    Fault(name_twice_alike, {"env.duplicate": "warning"}, "TZ is set again in line 4", ("-TZ=UTC", "-A_TOKEN=")),
+    Fault(good_key_behind_an_empty_copy, {"env.duplicate": "warning"}, "A_TOKEN is set again in line 3"),
+    Fault(copy_that_another_line_needs, {"env.duplicate": "warning", "env.readers": "info"}, "set again in line 3"),
+    Fault(marked_env, {"env.encoding": "warning"}, "byte-order mark", ("-\ufeffTZ=UTC", "+TZ=UTC")),
     Fault(env_in_latin_1, {"env.encoding": "warning"}, "not UTF-8"),
     Fault(env_in_utf_16, {"env.encoding": "warning"}, "UTF-16LE"),
     Fault(env_of_windows, {"env.encoding": "info"}, "CR and LF"),

@@ -57,6 +57,23 @@ def test_fixing_removes_earlier_copies_and_quotes_anew() -> None:
     assert fix_dotenv(DotenvDocument.parse(data)).data == b"# why\nB=x\nA=2\nE=${A}\nC: 3\n"
 
 
+def test_fixing_takes_a_mark_and_cr_away() -> None:
+    """The first name is what people read there, also when it comes again."""
+    marked = b"\xef\xbb\xbfA=1\r\nB=2\r\n"
+    twice = b"\xef\xbb\xbfA=1\nA=2\n"
+
+    assert fix_dotenv(DotenvDocument.parse(marked)).data == b"A=1\nB=2\n"
+    assert fix_dotenv(DotenvDocument.parse(twice)).data == b"A=2\n"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xef\xbb\xbfA=1\n", b"A=1\r\n", b"A=1\nA=2\n", b"A=\xe9\n", b"A=x # y\n", b"A: 1\n"]
+)
+def test_a_cure_can_be_pasted_from_any_output(data: bytes) -> None:
+    """Piped output doubles backslashes, as any field of separated values does: a cure has none."""
+    assert [problem.fix for problem in lint_dotenv(data) if "\\" in (problem.fix or "")] == []
+
+
 lines = st.sampled_from(
     [
         "A=1",

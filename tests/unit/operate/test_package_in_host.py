@@ -33,9 +33,9 @@ from canon_ops.operate.package.plan import ForeignPlugin, PackageConflict, Packa
 from canon_ops.operate.package.source import WrongPackage
 from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.rollback import NothingBefore, RollbackOptions, RollbackOutcome, rollback
-from canon_ops.operate.uninstall import NotConfirmed, UninstallOptions, UninstallOutcome, uninstall
+from canon_ops.operate.uninstall import UninstallOptions, UninstallOutcome, uninstall
 from canon_ops.operate.upgrade import NothingInstalled, UpgradeOptions, homes_that_enable, upgrade
-from canon_ops.operate.writing import Writing
+from canon_ops.operate.writing import ConsentMissing, Writing
 from tests.support.canon_files import as_file, profile_entry
 from tests.support.fake_host import make_environment, put_distribution, put_hermes, put_loader, script, site_of
 from tests.support.keyring_backend import keyring_variables
@@ -80,7 +80,7 @@ class Site:
         options = InstallOptions(python=self.python, source=source, consents=frozenset(consents))
         return install(self.home, self.environ, options, Unattended(self.told.append), dry_run=dry_run)
 
-    def uninstall(self, *, yes: bool = False, purge: bool = False, skip_package: bool = False) -> UninstallOutcome:
+    def uninstall(self, *, yes: bool = True, purge: bool = False, skip_package: bool = False) -> UninstallOutcome:
         options = UninstallOptions(python=self.python, purge=purge, skip_package=skip_package)
         return uninstall(self.home, self.environ, options, Unattended(yes=yes))
 
@@ -89,7 +89,7 @@ class Site:
         return upgrade(self.home, self.environ, options, Unattended())
 
     def rollback(self) -> RollbackOutcome:
-        return rollback(self.home, self.environ, RollbackOptions(), Unattended())
+        return rollback(self.home, self.environ, RollbackOptions(), Unattended(yes=True))
 
     def put(self, file: Path) -> None:
         """Install a wheel as a person would."""
@@ -427,7 +427,7 @@ def test_uninstall_goes_where_install_went(site: Site) -> None:
     """Without --python it is the recorded host that is cleaned up, whichever other would be found first."""
     site.install(site.wheel("0.2.0"))
 
-    outcome = uninstall(site.home, site.environ, UninstallOptions(), Unattended())
+    outcome = uninstall(site.home, site.environ, UninstallOptions(), Unattended(yes=True))
 
     assert outcome.plan.host is not None
     assert outcome.plan.host.python == site.python
@@ -529,9 +529,9 @@ def test_credentials_stay_unless_purged(site: Site) -> None:
 
     site.uninstall(skip_package=True)
     kept = (site.files[1], json.loads(agents.read_text()).keys())
-    with pytest.raises(NotConfirmed):
-        site.uninstall(purge=True)
-    outcome = site.uninstall(purge=True, yes=True)
+    with pytest.raises(ConsentMissing):
+        site.uninstall(purge=True, yes=False)
+    outcome = site.uninstall(purge=True)
 
     assert kept == (ENV.encode() + b"CANON_AGENT=ops\n", {"ops", "other"})
     assert outcome.plan.purged is not None
