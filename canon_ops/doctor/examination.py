@@ -37,6 +37,7 @@ from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import canon_paths_from_disk, pinned_variables, read_optional, surroundings_from_disk
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.audit_credentials import AuditFinding, audit_credentials
+from canon_ops.operate.shell_completion import Scripts, Shell
 from canon_ops.operate.validate_config import ConfigFault, validate_config
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, resolve
@@ -218,6 +219,7 @@ class Examination:
         mounts: the text of ``/proc/self/mountinfo``, when it is not this machine's.
         statvfs: how much room a file system has.
         owner_of: whose a file is; None when that cannot be seen.
+        completion: gives the completion scripts of this program by shell; asked only where some are installed.
         ring: the keyring, when it is not simply this environment's.
     """
 
@@ -232,6 +234,7 @@ class Examination:
     mounts: str | None = None
     statvfs: Callable[[Path], os.statvfs_result] = os.statvfs
     owner_of: Callable[[Path], int | None] = owner_of
+    completion: Callable[[], Mapping[Shell, Scripts]] = dict
     ring: InitVar[Keyring | None] = None
     keyring: Keyring = field(init=False)
 

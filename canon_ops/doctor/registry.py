@@ -8,6 +8,7 @@ from canon_ops.doctor.check import Check
 from canon_ops.doctor.checks import (
     access,
     comments,
+    completion,
     config,
     config_file,
     config_text,
@@ -43,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     *network.CHECKS,
     *gateway.CHECKS,
     *disk.CHECKS,
+    *completion.CHECKS,
 )
 LIVE_CHECKS: tuple[Check, ...] = live.CHECKS
 """Those that people see something of; asked only when somebody wants that."""

@@ -205,7 +205,7 @@ class MakePrivate:
 
 @dataclass(frozen=True, slots=True)
 class RestorePackage:
-    """Put our distribution into the host again: the recorded wheel, or the running version where none is recorded.
+    """Install again: the recorded wheel, or the running version where none is recorded, and what config.yaml lacks.
 
     Carried out by :func:`canon_ops.operate.bring_back.bring_back`.
     """

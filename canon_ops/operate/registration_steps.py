@@ -108,11 +108,16 @@ class RegistrationRejected(RefusedError):
 
 
 class RegistrationRefused(RefusedError):
-    """Canon took the request for wrong and keeps nothing of it."""
+    """Canon took the request for wrong and keeps nothing of it.
+
+    Attributes:
+        is_owner_unknown: what is wrong is the owner's phone number.
+    """
 
     code = "registration_refused"
 
     def __init__(self, profile: str, owner_phone: str, why: str, *, is_owner_unknown: bool) -> None:
+        self.is_owner_unknown = is_owner_unknown
         again = f"canon-ops setup canon --canon-profile {shlex.quote(profile)}"
         super().__init__(
             f"Canon knows no owner with the phone number {owner_phone}; nothing was registered ({why})"

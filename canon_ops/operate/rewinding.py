@@ -44,6 +44,11 @@ class Rewinding:
         """Whether there is a question before."""
         return bool(self._given)
 
+    def reopen(self, option: str) -> None:
+        """Forget what confirmed the newest answer for ``option``, so that going back asks for the answer itself."""
+        while [question.option for question, _ in self._given[-2:]] == [option, option]:
+            self._forget()
+
     def lead(self, dialogue: Callable[[], T]) -> T:
         """Run ``dialogue`` until it ends or raises; going back at the first question asks it again."""
         while True:
@@ -52,8 +57,7 @@ class Rewinding:
                 return dialogue()
             except GoneBack:
                 if self._given:
-                    question, answer = self._given.pop()
-                    self._earlier[question.text] = answer
+                    self._forget()
 
     def text(self, question: Question, *, default: str | None = None, validate: Validate | None = None) -> str:
         answer: str = self._answer(
@@ -92,6 +96,10 @@ class Rewinding:
             return
         with self.aside.progress(text) as tell:
             yield tell
+
+    def _forget(self) -> None:
+        question, answer = self._given.pop()
+        self._earlier[question.text] = answer
 
     @property
     def _is_repeating(self) -> bool:

@@ -8,7 +8,7 @@ used again. Keys are never among them.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,10 @@ __all__ = [
     "SetupResult",
     "Way",
 ]
+
+
+_WAIT_S = 300.0  # Canon wire 2.6
+_NOT_TYPED = frozenset({"way", "api_key", "start_over", "wait_s"})  # the way follows from the others
 
 
 class Way(Enum):
@@ -65,7 +69,18 @@ class SetupAnswers:
     api_key: Secret | None = field(default=None, repr=False)  # --api-key-stdin, --api-key-file, --api-key-env
     store: str | None = None  # --store: file or keyring
     start_over: bool = False  # --start-over
-    wait_s: float = 300.0  # --wait; Canon wire 2.6
+    wait_s: float = _WAIT_S  # --wait
+
+    def as_options(self) -> str:
+        """The answers as they are typed, in the order of the fields; never a key, nor what is the default."""
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _NOT_TYPED}
+        words = [
+            f"--{name.replace('_', '-')} {shlex.quote(value.value if isinstance(value, Way) else value)}"
+            for name, value in given.items()
+            if value
+        ]
+        words += ["--start-over"] if self.start_over else []
+        return " ".join(words + ([f"--wait {self.wait_s:g}"] if self.wait_s != _WAIT_S else []))
 
     def implied_way(self) -> Way | None:
         """The way that the given answers belong to; None when they leave it open.

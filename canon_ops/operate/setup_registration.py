@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from canon_ops.client.registration import RegistrationApi
 from canon_ops.files.writable import require_writable
 from canon_ops.operate.home_identity import profile_lines
 from canon_ops.operate.prompts import Question
 from canon_ops.operate.register import RegistrationRun, mint_local_id
-from canon_ops.operate.registration_steps import DEFAULT_DESCRIPTION, DEFAULT_NAME, Phase, Registration, begin, rewrite
+from canon_ops.operate.registration_steps import (
+    DEFAULT_DESCRIPTION,
+    DEFAULT_NAME,
+    Phase,
+    Registration,
+    RegistrationRefused,
+    begin,
+    rewrite,
+)
 from canon_ops.operate.setup_answers import RegistrationPending, SetupAnswers, SetupResult, Way
 from canon_ops.operate.setup_questions import (
     ask_about_profile_in_the_way,
@@ -24,6 +33,7 @@ from canon_ops.operate.setup_questions import (
     ask_text,
 )
 from canon_ops.operate.setup_stage import SETUP, SetupStage, endpoint_answers
+from canon_ops.operate.setup_trouble import ask_what_now
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.pending import Due, PendingRegistration, Wanted
 from canon_ops.settings.profiles import AgentProfile
@@ -53,7 +63,7 @@ def register_agent(stage: SetupStage, watch: Watch) -> SetupResult:
     connection = ask_connection(prompts, answers, pending=entry, known=known, is_settled=known_agent is not None)
     stage.verify(connection)
     wanted = _wanted(stage, name, connection, entry, known, reconnected=known_agent)
-    done = _preview(stage, wanted) if stage.dry_run else _run(stage, wanted, watch)
+    done = _preview(stage, wanted) if stage.dry_run else _until_accepted(stage, wanted, entry, watch)
     return stage.result(
         Way.REGISTER,
         connection,
@@ -151,6 +161,32 @@ def _preview(stage: SetupStage, wanted: Wanted) -> Registration:
     rewrite(state, stage.store.read(), now_ms=stage.place.clock.now_ms())
     stage.use(profile_lines(wanted.profile))
     return state
+
+
+def _until_accepted(stage: SetupStage, wanted: Wanted, entry: PendingRegistration | None, watch: Watch) -> Registration:
+    """Register; when Canon refuses what the person has just answered, they may answer otherwise.
+
+    Raises:
+        RegistrationRefused: they stop, or the answer was no question; its fix repeats what was answered.
+    """
+    while True:
+        try:
+            return _run(stage, wanted, watch)
+        except RegistrationRefused as refused:
+            refused.fix = _fix_of(stage, wanted, refused)
+            was_asked = stage.answers.owner_phone is None or not refused.is_owner_unknown
+            if entry is not None or not was_asked:
+                raise
+            ask_what_now(stage.prompts, refused, about="--owner-phone" if refused.is_owner_unknown else None)
+
+
+def _fix_of(stage: SetupStage, wanted: Wanted, refused: RegistrationRefused) -> str:
+    """The same call with every answer that was given, and a place for the one that was wrong."""
+    answers = _answers_of(stage, wanted)
+    if refused.is_owner_unknown:
+        answers = replace(answers, owner_phone="NUMBER")
+    call = stage.place.home.own_command(f"setup canon {answers.as_options()}")
+    return call if refused.is_owner_unknown else f"change what it complains about: {call}"
 
 
 def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.client.health import EnvironmentMismatch, ServiceUnavailable
-from canon_ops.errors import CanonOpsError
+from canon_ops.errors import CanonOpsError, RefusedError
 from canon_ops.operate.prompts import Choice, GoneBack, MissingAnswer, Question
 from canon_ops.operate.rewinding import Rewinding
 
-__all__ = ["until_it_works"]
+__all__ = ["ask_what_now", "until_it_works"]
 
 T = TypeVar("T")
 
@@ -30,22 +30,35 @@ def until_it_works(prompts: Rewinding, attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except (EnvironmentMismatch, RequestFailed, ServiceUnavailable) as trouble:
-            _ask_what_now(prompts, trouble)
+            ask_what_now(prompts, trouble)
 
 
-def _ask_what_now(prompts: Rewinding, trouble: CanonOpsError) -> None:
+def ask_what_now(prompts: Rewinding, trouble: CanonOpsError, *, about: str | None = None) -> None:
+    """Ask what becomes of ``trouble``; returns when the person tries again. Esc goes back, as it does everywhere.
+
+    Args:
+        about: the option whose question is asked anew when the person answers otherwise; None for the newest one.
+
+    Raises:
+        GoneBack: the person answers otherwise.
+        CanonOpsError: ``trouble``: they stop, or nobody can be asked.
+    """
     again = Choice("again", "Try again")
     otherwise = Choice("back", "Answer the question before otherwise")
     stop = Choice("stop", "Stop here", "nothing was written")
     choices = [again, *([otherwise] if prompts.can_go_back else []), stop]
-    if isinstance(trouble, ApiError | EnvironmentMismatch) and prompts.can_go_back:
+    if isinstance(trouble, ApiError | EnvironmentMismatch | RefusedError) and prompts.can_go_back:
         choices = [otherwise, again, stop]  # the same request would get the same answer
-    question = Question("What now?", "other answers", trouble.what)
+    question = Question("What now?", "other answers", trouble.what, can_go_back=prompts.can_go_back)
     try:
         answer = prompts.aside.choose(question, choices)
     except MissingAnswer:
         raise trouble from None
+    except GoneBack:
+        answer = "back"
     if answer == "back":
+        if about is not None:
+            prompts.reopen(about)
         raise GoneBack
     if answer == "stop":
         raise trouble

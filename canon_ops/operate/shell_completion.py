@@ -28,6 +28,7 @@ from canon_ops.operate.writing import Writing, Written
 __all__ = [
     "ForeignScript",
     "Place",
+    "Scripts",
     "Shell",
     "State",
     "install_scripts",

@@ -125,6 +125,11 @@ class GatewaySeen:
     def is_running(self) -> bool:
         return self.pid is not None
 
+    @property
+    def start_words(self) -> str:
+        """What starts it, behind ``hermes``."""
+        return "gateway start" if self.run_by else "gateway run"
+
 
 @dataclass(frozen=True, slots=True)
 class InTheWay:
@@ -178,6 +183,10 @@ def read_status(
             return None
 
     state = part("gateway", lambda: read_state(home))
+    gateway = part("gateway", lambda: read_gateway(home, environ, state, system=system))
+    if gateway is not None and gateway.state == "crashed":
+        fix = home.command(gateway.start_words)
+        trouble.append(InTheWay("gateway", "gateway_crashed", "The gateway was killed or crashed.", fix))
     config = part("platforms", lambda: read_config(home.config_file))
     return HomeStatus(
         home.profile_name,
@@ -186,7 +195,7 @@ def read_status(
         tuple(_platform(home, config, state, names, now_ms) for names in PLATFORMS.values()) if config else (),
         part("credential", lambda: _credential(home, environ)) if config else None,
         part("credential", lambda: _registrations(home, environ)) or (),
-        part("gateway", lambda: read_gateway(home, environ, state, system=system)),
+        gateway,
         tuple(trouble),
     )
 

@@ -22,14 +22,16 @@ from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.homes import resolve_home
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.prompts import Unattended
+from canon_ops.operate.shell_completion import Shell
 from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_files import profile_entry
 from tests.support.fake_host import clean_environ, make_environment, put_contract, put_distribution, put_hermes
 
-__all__ = ["CONFIG", "Clinic", "open_clinic"]
+__all__ = ["COMPLETION", "CONFIG", "Clinic", "open_clinic"]
 
+COMPLETION = "# bash completion for canon-ops\n# as it is now\n"
 CONFIG = """\
 # written by hand, from the pages of Hermes and Canon
 plugins:
@@ -112,6 +114,7 @@ class Clinic:
             mounts=self.mounts,
             statvfs=self.statvfs,
             owner_of=self.owner_of,
+            completion=lambda: {Shell.BASH: {"canon-ops": COMPLETION}},
         )
         return diagnose(checks, examination)
 

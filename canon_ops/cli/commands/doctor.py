@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -36,6 +36,7 @@ from canon_ops.hermes.home_list import homes_beside
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.prompts import Question
+from canon_ops.operate.shell_completion import Scripts, Shell
 from canon_ops.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -194,10 +195,17 @@ def _diagnose(context: Context, call: _Call, home: HermesHome) -> Diagnosis:
         python=call.python,
         offline=call.offline,
         timeout_s=call.timeout_s,
+        completion=_completion,
         ring=context.keyring,
     )
     with context.progress("Asking the host, its files and Canon"):
         return diagnose(call.checks, examination)
+
+
+def _completion() -> Mapping[Shell, Scripts]:
+    from canon_ops.cli.completion.scripts import scripts  # here: it loads every command
+
+    return scripts()
 
 
 def _write_bundle(context: Context, file: Path, examined: _Examined) -> None:

@@ -13,7 +13,7 @@ from canon_ops.cli.commands.status import gateway_words
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Problem, Result
 from canon_ops.errors import ExitCode
-from canon_ops.hermes.gateway import GatewayState, PlatformState, read_state
+from canon_ops.hermes.gateway import PlatformState, read_state
 from canon_ops.hermes.service import GatewayService, find_services
 from canon_ops.operate.restart_gateway import GatewayRestarted, restart_gateway
 from canon_ops.operate.status import GatewaySeen, read_gateway
@@ -69,17 +69,12 @@ def status_command(context: Context) -> Result:
         view.append(Item(_MARKS.get(entry.state, Mark.ERROR), name, f"{entry.state}{why}"))
     if gateway.is_running:
         return Result(report, view)
-    problem = Problem("gateway_not_running", "No gateway runs on this home.", fix=_start(context, state))
+    problem = Problem("gateway_not_running", "No gateway runs on this home.", fix=home.command(gateway.start_words))
     return Result(report, view, ExitCode.FAILED, (problem,))
 
 
 def _service(found: GatewayService) -> ServiceFound:
     return ServiceFound(found.kind.name.lower(), found.name, found.file, found.hermes_home)
-
-
-def _start(context: Context, state: GatewayState | None) -> str:
-    has_service = bool(find_services(context.home, context.environ))
-    return context.home.command("gateway start" if has_service else "gateway run")
 
 
 @declare(

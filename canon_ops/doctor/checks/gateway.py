@@ -71,8 +71,8 @@ def _stale(examination: Examination) -> Finding:
         return Finding(Status.OK, "The gateway has read .env as it is.", at=Place(str(file)))
     return Finding(
         Status.WARNING,
-        f".env was changed at {changed:%H:%M:%S} UTC, after the gateway (pid {state.pid}) started at "
-        f"{state.started_at:%H:%M:%S}; it holds the older values.",
+        f".env was written at {changed:%Y-%m-%d %H:%M:%S} UTC, after the gateway (pid {state.pid}) started at "
+        f"{state.started_at:%Y-%m-%d %H:%M:%S}: what was changed in it counts after a restart.",
         Fix(examination.home.command("gateway restart")),
         Place(str(file)),
         {"changed_at": changed.isoformat(), "started_at": state.started_at.isoformat()},

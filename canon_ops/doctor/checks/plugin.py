@@ -199,7 +199,7 @@ def _enabled(examination: Examination) -> Finding:
             at=at,
         )
     if not config.exists:
-        cure = Fix(examination.command(f"install {names.name}"))
+        cure = Fix(examination.command(f"install {names.name}"), _installed_before(examination))
     else:
         add = AddToList("plugins.enabled", names.plugin)
         cure = Fix(examination.command(f"config add plugins.enabled {names.plugin}"), add)
@@ -210,6 +210,17 @@ def _enabled(examination: Examination) -> Finding:
         data={"enabled": list(config.enabled_plugins or ())},
         at=at,
     )
+
+
+def _installed_before(examination: Examination) -> RestorePackage | None:
+    """Where an installation is recorded and config.yaml is gone, installing again writes what is missing."""
+    try:
+        record = read_installation(examination.home.path)
+    except RecordDamaged:
+        return None
+    if not record.has(examination.platform.name):
+        return None
+    return RestorePackage(record.package.saved.version if record.package else __version__)
 
 
 def _denied(examination: Examination) -> Finding:

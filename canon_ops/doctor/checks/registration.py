@@ -6,7 +6,7 @@ import shlex
 from datetime import UTC, datetime
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status, from_error
-from canon_ops.doctor.examination import Examination
+from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.reading import read_optional
 from canon_ops.settings.pending import Due, PendingFile, PendingRegistration
@@ -47,8 +47,25 @@ def _about_one(examination: Examination, pending: PendingFile, name: str) -> Fin
     since = f" since {entry.updated_at}" if entry.updated_at else ""
     status = Status.WARNING if age_s is None or age_s > _FORGOTTEN_S else Status.INFO
     data = {"due": entry.due.value, "request_id": entry.request_id, "updated_at": entry.updated_at}
-    told = f"The registration of the Canon profile {name} {_WORDS[entry.due]}{since}."
-    return Finding(status, told, Fix(again), at, data)
+    told = f"The registration of the Canon profile {name} {_WORDS[entry.due]}{since}"
+    if age_s is not None and age_s > _FORGOTTEN_S and entry.due is not Due.ACKNOWLEDGE:
+        days = int(age_s // 86400)
+        told += f", {days} {'day' if days == 1 else 'days'} ago: take it for expired"
+    return Finding(status, f"{told}.", _to_go_on(examination, pending, name, again), at, data)
+
+
+def _to_go_on(examination: Examination, pending: PendingFile, name: str, again: str) -> Fix:
+    """Going on makes the home use the profile; whoever works with another one is not led there unawares."""
+    try:
+        current = examination.resolution().profile
+    except FactMissing:
+        current = None
+    if current in (None, name):
+        return Fix(again)
+    return Fix(
+        f"delete {name} from {pending.file} when nobody waits for it; to go on with it in another Hermes profile, "
+        f"which then uses it instead of {current}: {again.replace('canon-ops ', 'canon-ops -p PROFILE ', 1)}"
+    )
 
 
 def _age_s(entry: PendingRegistration, now_ms: int) -> float | None:

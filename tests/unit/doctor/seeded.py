@@ -494,6 +494,12 @@ def no_room_for_files(clinic: Clinic) -> None:
     clinic.statvfs = room(f_favail=12)
 
 
+def completion_of_yesterday(clinic: Clinic) -> None:
+    folder = clinic.user / ".local" / "share" / "bash-completion" / "completions"
+    folder.mkdir(parents=True)
+    (folder / "canon-ops").write_text("# bash completion for canon-ops\n# as it was\n")
+
+
 def home_on_another_machine(clinic: Clinic) -> None:
     clinic.mounts = f"36 35 98:0 / / rw - ext4 /dev/sda rw\n37 36 0:31 / {clinic.home} rw - nfs4 files:/homes rw\n"
 
@@ -726,7 +732,7 @@ SEEDED = (
     Fault(key_revoked, {"creds.accepted": "error"}, "does not take the key"),
     Fault(key_of_another_agent, {"creds.accepted": "error"}, "not to agent_other"),
     Fault(registration_that_waits, {"registration.pending": "info"}, "waits for its owner"),
-    Fault(registration_that_was_forgotten, {"registration.pending": "warning"}, "since 2026-01-02T03:04:05Z"),
+    Fault(registration_that_was_forgotten, {"registration.pending": "warning"}, "days ago: take it for expired"),
     Fault(registration_without_its_token, {"registration.pending": "warning"}, "lost its token"),
     Fault(registrations_damaged, {"registration.pending": "error"}, "pending-registrations.json"),
     Fault(api_of_another_environment, {"net.environment": "error", "creds.accepted": "skipped"}, "another environment"),
@@ -740,7 +746,7 @@ SEEDED = (
     Fault(gateway_killed, {"gateway.running": "warning"}, "was killed or crashed"),
     Fault(gateway_without_canon, {"gateway.running": "error"}, "without Canon"),
     Fault(gateway_retrying, {"gateway.running": "error"}, "no such host"),
-    Fault(gateway_older_than_env, {"gateway.stale": "warning"}, "it holds the older values"),
+    Fault(gateway_older_than_env, {"gateway.stale": "warning"}, "counts after a restart"),
     Fault(gateway_without_its_stream, {"net.stream": "warning"}, "without Canon's event stream for 5 minutes"),
     Fault(gateway_whose_key_was_refused, {"net.stream": "error"}, "refused the gateway's key: status 401"),
     Fault(gateway_that_hangs, {"net.stream": "warning"}, "has not said for 10 minutes"),
@@ -752,5 +758,6 @@ SEEDED = (
     Fault(disk_nearly_full, {"fs.space": "warning"}, "20.5 MB left"),
     Fault(disk_full, {"fs.space": "error"}, "0.0 MB left"),
     Fault(no_room_for_files, {"fs.space": "warning"}, "12 more files only"),
+    Fault(completion_of_yesterday, {"completion.current": "warning"}, "for bash is of another canon-ops"),
     Fault(home_on_another_machine, {"fs.network": "warning"}, "lies on nfs4"),
 )  # fmt: skip

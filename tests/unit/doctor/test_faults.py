@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops import __version__
 from canon_ops.cli.tree import leaves
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.mending import choose
@@ -17,6 +18,7 @@ from canon_ops.doctor.registry import CHECKS, select
 from canon_ops.doctor.repair import AddToList, RemoveFromList, Repair, RestorePackage, SetConfig
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.errors import ExitCode
+from canon_ops.operate.installation import Installation, Run, record_file
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.clinic import Clinic, open_clinic
 from tests.support.fake_host import site_of
@@ -187,6 +189,33 @@ def test_a_finding_carries_its_cure(
 
     assert found.fix is not None
     assert (found.fix.command, found.fix.repair, found.fix.automatic) == (command, repair, repair is not None)
+
+
+def test_an_old_request_does_not_take_a_home_that_works(clinic: Clinic) -> None:
+    """Going on would bind the home to another agent: that is offered for another Hermes profile only."""
+    seeded.registration_that_was_forgotten(clinic)
+    (beside,) = (one.finding.fix for one in clinic.examine().findings if one.check.id == "registration.pending")
+    clinic.write_profiles()
+    (alone,) = (one.finding.fix for one in clinic.examine().findings if one.check.id == "registration.pending")
+
+    assert beside is not None and alone is not None
+    assert beside.command.startswith(f"delete new from {clinic.user / '.canon' / 'pending-registrations.json'} when")
+    assert beside.command.endswith(" instead of ops: canon-ops -p PROFILE setup canon --canon-profile new")
+    assert alone.command == "canon-ops setup canon --canon-profile new"
+
+
+def test_a_lost_config_is_installed_again_where_an_installation_is_recorded(clinic: Clinic) -> None:
+    """``--fix`` does it then; without a record it is the operator's to say."""
+    record = Installation(runs=(Run("install canon", "canon", 1),))
+    folder = record_file(clinic.home).parent
+    folder.mkdir()
+    record_file(clinic.home).write_bytes(record.to_bytes())
+    (clinic.home / "config.yaml").unlink()
+
+    (found,) = (one.finding for one in clinic.examine().findings if one.check.id == "plugin.enabled")
+
+    assert found.fix is not None
+    assert (found.fix.command, found.fix.repair) == ("canon-ops install canon", RestorePackage(__version__))
 
 
 def test_a_finding_names_its_place(clinic: Clinic) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from canon_ops.client.errors import Unauthorized
 from canon_ops.client.health import EnvironmentMismatch
+from canon_ops.operate.prompts import Unattended
+from canon_ops.operate.registration_steps import RegistrationRefused
 from canon_ops.operate.setup_answers import RegistrationPending, SetupAnswers, Way
 from canon_ops.settings.secret import Secret
 from tests.support.sandboxes import canon_box
@@ -110,6 +113,49 @@ def test_whoever_stops_gets_the_trouble_and_nothing_is_written(machine: Machine)
         machine.setup(beforehand(machine), person)
 
     assert machine.tree() == {}
+
+
+def test_a_phone_number_that_canon_does_not_know_can_be_typed_again(machine: Machine) -> None:
+    """The refusal is told, the question before is the number's own, and everything else that was said stays."""
+    wrong: list[Answer] = [("--owner-phone", "+15550999"), ("--owner-phone", True)]
+    person = ScriptedPrompts(
+        *REGISTER[:-2], *wrong, ("other answers", "again"), ("other answers", "back"), *REGISTER[-2:]
+    )
+
+    result = machine.setup(beforehand(machine), person)
+
+    person.assert_finished()
+    assert (result.agent_name, result.answers.owner_phone) == ("Ops", OWNER)
+    assert machine.agents()["ops"]["agentName"] == "Ops"
+
+
+def test_whoever_stops_at_a_refusal_gets_the_call_with_what_was_given(machine: Machine) -> None:
+    """So does a script, whose answers were options."""
+    wrong: list[Answer] = [("--owner-phone", "+15550999"), ("--owner-phone", True)]
+    ends = {name: value for name, value in machine.ends.items() if name != "environment"}
+
+    with pytest.raises(RegistrationRefused) as stopped:
+        machine.setup(beforehand(machine), ScriptedPrompts(*REGISTER[:-2], *wrong, ("other answers", "stop")))
+    with pytest.raises(RegistrationRefused) as unattended:
+        machine.setup(machine.registering(owner_phone="+15550999", agent_name="The Ops"), Unattended())
+
+    assert stopped.value.fix is not None and unattended.value.fix is not None
+    words = shlex.split(stopped.value.fix)
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    told = {"--agent-name": "Ops", "--description": "For trials", "--canon-profile": "ops", "--owner-phone": "NUMBER"}
+    assert words[:3] == ["canon-ops", "setup", "canon"]
+    assert given.items() >= told.items()
+    assert all(given[f"--{name.replace('_', '-')}"] == value for name, value in ends.items())
+    assert "--agent-name 'The Ops'" in unattended.value.fix
+    assert machine.pending() == {}
+
+
+def test_esc_at_what_now_goes_back(machine: Machine) -> None:
+    """As at every other question."""
+    person = ScriptedPrompts(*REGISTER[:2], ("--environment", "canon-prod-v1"), ("other answers", BACK), *REGISTER[2:])
+
+    assert machine.setup(beforehand(machine), person).connection.environment_id == "canon-dev-v1"
+    person.assert_finished()
 
 
 def test_a_key_that_canon_refuses_can_be_typed_again(machine: Machine) -> None:

@@ -113,7 +113,7 @@ def test_what_cannot_be_read_stands_alone(file: str, text: str, about: str, code
 
 
 def test_a_gateway_that_was_killed(user: Path) -> None:
-    """The file says running; the process table knows better."""
+    """The file says running; the process table knows better, and the command that starts one is told."""
     state = {"gateway_state": "running", "pid": 2**22 + 1, "platforms": {"canon": {"state": "connected"}}}
     user.joinpath(".hermes", "gateway_state.json").write_text(json.dumps(state))
 
@@ -121,6 +121,7 @@ def test_a_gateway_that_was_killed(user: Path) -> None:
 
     assert seen.gateway is not None and (seen.gateway.state, seen.gateway.pid) == ("crashed", None)
     assert [one.state for one in seen.platforms if one.name == "canon"] == [None]
+    assert [(one.code, one.fix) for one in seen.in_the_way] == [("gateway_crashed", "hermes gateway run")]
 
 
 def test_nothing_is_written(user: Path) -> None:
