@@ -321,8 +321,11 @@ class GatewayProcess:
 
 
 def _is_fatal(state: GatewayState | None, platform: str) -> bool:
-    """The platform has given up; a gateway with other platforms goes on without it and never retries."""
-    entry = state.platforms.get(platform) if state else None
+    """The platform has given up; a gateway with other platforms goes on without it and never retries.
+
+    While a gateway starts, the file still holds what the platforms of the one before it came to.
+    """
+    entry = state.platforms.get(platform) if state and state.state != "starting" else None
     return entry is not None and entry.state == "fatal"
 
 

@@ -138,10 +138,10 @@ def test_a_long_storm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
             if lulls:
                 armed.append(lull(stage, lulls.pop(0)))
         check(box, rooms, talk)
-        for name in storm.ENDINGS:
-            armed.append(ending(stage, name))
+        announce(capsys, f"{storm.table(armed)}\n  {len(talk)} messages")
+        armed += [ending(stage, name) for name in storm.ENDINGS]
 
-    announce(capsys, f"{storm.table(armed)}\n  {len(talk)} messages")
+    announce(capsys, storm.table(armed[-len(storm.ENDINGS) :]))
     fired = Counter[str]()
     for fault in armed:
         fired[fault.kind.name] += fault.fired
@@ -173,12 +173,12 @@ def lull(stage: Stage, name: str) -> Armed:
 
 
 def ending(stage: Stage, name: str) -> Armed:
-    """A refused key ends the gateway with its configuration code; started again, it answers."""
+    """A refused key ends the gateway, since it has nothing else to do; started again, it answers."""
     box = stage.box
     fault = box.fault(name, times=1)
     box.human.drop_streams()
     wait_until(lambda: not stage.gateway.is_running, timeout_s=60)
-    assert stage.gateway.returncode == 78
+    assert "auth_failed" in stage.home.gateway_log
     stage.start_again()
     (answer,) = box.wait("answer", to=box.human.say(None, f"[say after {name}]"), timeout_s=60)
     assert answer["text"] == f"after {name}"
