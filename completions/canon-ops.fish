@@ -413,6 +413,9 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'config set'
             printf '%s\t%s\n' \
+                '--stdin' 'Take the value from stdin.' \
+                '--from-file' 'Take the value from a file.' \
+                '--from-env' 'Take the value from a variable of this process.' \
                 '--type' 'How to read the value.' \
                 '--allow-reformat' 'Where the edit cannot keep every other byte, offer the whole file written anew.' \
                 '--dry-run' 'Say what would change; change nothing.' \
@@ -1838,7 +1841,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --since' '* --from-env' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --jobs' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --from-env' '* --since' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --jobs' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'

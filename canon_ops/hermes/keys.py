@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from canon_ops.hermes.key_table import KNOWN_KEYS, PLATFORM_FIELDS, PLATFORM_SHARED
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
+from canon_ops.settings.telling import is_telling, secret_parts
 
 __all__ = [
     "DENIED_VARIABLES",
@@ -25,6 +26,7 @@ __all__ = [
     "find_key",
     "is_public_name",
     "is_secret_name",
+    "is_secret_variable",
     "near_key",
 ]
 
@@ -35,10 +37,8 @@ _READ_BY_BORGEE = frozenset(
 )
 _DISPLAY_INSTEAD = "display.platforms.{name}.{key}"
 
-# Names whose values are secret whatever the file: the telling ends, and what the table says.
-_TELLING = re.compile(
-    r"((API|^|_)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|(^|_)(PASS|PWD|PAT|DSN)|CREDENTIALS?)(_[A-Z0-9]+)?$"
-)
+# A variable that calls itself a key is one; in config.yaml that may be a key of the keyboard.
+_ANY_KEY = re.compile(r"(^|_)KEY(_[A-Z0-9]+)?$")
 _PUBLIC = frozenset({"CANON_FIREBASE_API_KEY", "BORGEE_API_KEY_REF"})
 
 # Hermes host 3.3: what Hermes itself refuses to write to .env, in the newest audited version.
@@ -87,7 +87,14 @@ def near_key(name: str, file: KeyFile) -> str | None:
 def is_secret_name(variable: str) -> bool:
     """Whether the value of an environment variable is secret: the table says so, or its name does."""
     known = find_key(variable, KeyFile.DOTENV)
-    return known.secret if known else variable not in _PUBLIC and bool(_TELLING.search(variable.upper()))
+    if known:
+        return known.secret
+    return variable not in _PUBLIC and (is_telling(variable) or bool(_ANY_KEY.search(variable.upper())))
+
+
+def is_secret_variable(variable: str, value: str) -> bool:
+    """Whether a variable's value must not be shown: by its name, or for a password that stands in a URL."""
+    return is_secret_name(variable) or bool(secret_parts((), value))
 
 
 def is_public_name(variable: str) -> bool:

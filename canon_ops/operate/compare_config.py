@@ -10,11 +10,12 @@ from typing import Any
 from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import FileChange
-from canon_ops.files.yaml_difference import MISSING, differences
+from canon_ops.files.yaml_difference import MISSING, at_path, differences
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.changes import Look
 from canon_ops.operate.kept_config import find_kept, kept_configs
+from canon_ops.operate.shown_config import MaskTree
 
 __all__ = ["Compared", "ValueDifference", "compare_config"]
 
@@ -46,7 +47,9 @@ class Compared:
     diff: str
 
 
-def compare_config(home: HermesHome, identity: str | None, *, mask: Callable[[str], str], look: Look) -> Compared:
+def compare_config(
+    home: HermesHome, identity: str | None, *, mask: Callable[[str], str], mask_tree: MaskTree, look: Look
+) -> Compared:
     """Compare with the newest entry of the history that has a text of the file, or with the one named.
 
     Raises:
@@ -63,19 +66,22 @@ def compare_config(home: HermesHome, identity: str | None, *, mask: Callable[[st
         look(file, text or b"")
     change = FileChange(file, file, before, after)
     diff = change.diff(mask=mask) if before != after else ""
-    return Compared(file, kept.record.id, kept.record.label, before != after, _values(before, after, str(file)), diff)
+    return Compared(
+        file, kept.record.id, kept.record.label, before != after, _values(before, after, str(file), mask_tree), diff
+    )
 
 
-def _values(before: bytes | None, after: bytes | None, file: str) -> tuple[ValueDifference, ...] | None:
+def _values(before: bytes | None, after: bytes | None, file: str, mask: MaskTree) -> tuple[ValueDifference, ...] | None:
     try:
         one, other = (ConfigDocument.parse(text or b"", file).value for text in (before, after))
     except ConfigSyntaxError:
         return None
+    shown_one, shown_other = mask((), one), mask((), other)
     return tuple(
         ValueDifference(
             format_path(tuple(part if type(part) is int else str(part) for part in each.path)),
-            None if each.before is MISSING else each.before,
-            None if each.after is MISSING else each.after,
+            None if each.before is MISSING else at_path(shown_one, each.path),
+            None if each.after is MISSING else at_path(shown_other, each.path),
         )
         for each in differences(one, other)
     )

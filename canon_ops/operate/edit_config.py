@@ -17,6 +17,7 @@ from canon_ops.files.history import Retention
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.operate.shown_config import MaskTree, shown_value
 
 __all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed", "sparing_comments"]
 
@@ -34,7 +35,7 @@ class ConfigEdited:
     """What an edit did, or would do.
 
     Attributes:
-        before: the value that Hermes read at ``path``; None also when there was none.
+        before, after: the values that Hermes reads at ``path``, masked; None also where there is none.
         files: the files that changed, or would.
         diff: unified, secrets masked; empty when nothing changes.
         history_id: what ``undo`` takes; None for a plan and for no change.
@@ -59,6 +60,7 @@ def edit_config(
     dry_run: bool = False,
     expected: Sequence[tuple[Path | None, str]] = (),
     mask: Callable[[str], str] | None = None,
+    mask_tree: MaskTree = lambda _path, value: value,
     lock_timeout_s: float = 10.0,
     retention: Retention | None = None,
     with_diff: bool = True,
@@ -71,6 +73,7 @@ def edit_config(
         label: the command as the history shows it; never a secret.
         expected: (file, SHA-256) pairs; see :func:`expect_unchanged`.
         mask: hides secrets in each line of the diff.
+        mask_tree: hides secrets in the values before and after.
         retention: how much history stays.
         with_diff: False when nobody will look at it.
 
@@ -91,11 +94,10 @@ def edit_config(
         if new.data != old.data:
             files.stage(file, new.data, private=True)
         changes = files.changes()
-        before, after = old.find(path), new.find(path)
         return ConfigEdited(
             path=format_path(path),
-            before=before.value if before else None,
-            after=after.value if after else None,
+            before=shown_value(old, path, mask_tree),
+            after=shown_value(new, path, mask_tree),
             changed=bool(changes),
             files=tuple(change.path for change in changes),
             diff="".join(change.diff(mask=mask) for change in changes) if with_diff else "",

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import NoReturn
 
+from canon_ops.settings.telling import hide_in_urls
+
 __all__ = ["Secret", "redact"]
 
 _MARK = "[secret]"
@@ -72,7 +74,7 @@ class Secret:
 
 
 def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
-    """Replace every given secret in ``text``, and everything that looks like a key, by ``[secret]``.
+    """Replace every given secret in ``text``, and what looks like a key or a URL's password, by ``[secret]``.
 
     Args:
         secrets: those that are known to the caller; the longest is replaced first, so that one that contains another
@@ -85,4 +87,4 @@ def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
     )
     for secret in known:
         text = text.replace(secret.reveal(), _MARK)
-    return _KEY_SHAPES.sub(_MARK, text)
+    return _KEY_SHAPES.sub(_MARK, hide_in_urls(text, lambda _secret: _MARK))

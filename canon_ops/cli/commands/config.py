@@ -13,14 +13,20 @@ import click
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Problem, Raw, Result
+from canon_ops.cli.redaction import SECRET_MARK
 from canon_ops.cli.session import WriteOptions
-from canon_ops.errors import ExitCode, UsageError
+from canon_ops.cli.value_options import ask_value, refuse_argument, value_elsewhere, value_sources
+from canon_ops.errors import ExitCode, RefusedError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
 from canon_ops.files.values import TYPES, BadValue, parse_value
 from canon_ops.files.yaml_path import format_path, parse_path
+from canon_ops.files.yaml_reader import same
 from canon_ops.hermes.keys import KeyFile, KnownKey, dropped, find_key, near_key
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
+from canon_ops.operate.shown_config import shown_value
+from canon_ops.settings.secret import Secret
+from canon_ops.settings.telling import secret_parts
 
 __all__ = ["ConfigValue", "add_command", "get_command", "remove_command", "set_command", "unset_command"]
 
@@ -45,7 +51,8 @@ class ConfigValue:
     """``data`` of ``canon-ops.config.get/1``.
 
     Attributes:
-        value: as Hermes reads it; null also when it is absent.
+        value: as Hermes reads it, its secrets masked; null also when it is absent.
+        masked: something in it is a secret.
         line: where the value begins, from 1.
     """
 
@@ -54,6 +61,7 @@ class ConfigValue:
     value: Any
     file: Path
     line: int | None
+    masked: bool = False
 
 
 @declare(
@@ -66,17 +74,31 @@ def get_command(context: Context, key: str) -> Result:
     """Print one value of the Hermes configuration.
 
     KEY is a path: a.b.c, list[0].x, and keys with dots or brackets in quotes. Text is printed as it is, everything
-    else as JSON. The exit code is 1 when the key is not there.
+    else as JSON; secrets are masked, by their names and places. The exit code is 1 when the key is not there, and when
+    it is a secret that would leave the terminal.
     """
     context.home.require_existing()
     path, file = parse_path(key), context.home.config_file
-    found = ConfigDocument.parse(read_optional(file) or b"", str(file)).find(path)
+    document = ConfigDocument.parse(read_optional(file) or b"", str(file))
+    found = document.find(path)
     if found is None:
         problem = Problem("config_absent", f"{format_path(path)} is not set in {file}.", file=str(file))
         return Result(ConfigValue(format_path(path), False, None, file, None), (), ExitCode.FAILED, (problem,))
-    context.redact.learn_tree(path, found.value)
-    text = found.value if isinstance(found.value, str) else _shown(found.value)
-    return Result(ConfigValue(format_path(path), True, found.value, file, found.line), (Raw(f"{text}\n"),))
+    value = shown_value(document, path, context.redact.tree)
+    masked = not same(value, found.value)
+    if masked and isinstance(found.value, str):
+        if not context.session.for_people and not context.options.json:
+            raise RefusedError(
+                f"{format_path(path)} is secret, and this is no terminal.",
+                fix=f"read it in the file: {file}:{found.line}",
+                file=str(file),
+                line=found.line,
+            )
+        text = Secret(found.value).hint() if value == SECRET_MARK else value
+    else:
+        text = value if isinstance(value, str) else _shown(value)
+    report = ConfigValue(format_path(path), True, value, file, found.line, masked)
+    return Result(report, (Raw(f"{text}\n"),))
 
 
 @declare(
@@ -86,21 +108,42 @@ def get_command(context: Context, key: str) -> Result:
     examples=(
         "canon-ops config set streaming.enabled true",
         "canon-ops config set platforms.canon.extra.turn_verbosity quiet --diff",
+        "pass show openai | canon-ops config set auxiliary.vision.api_key --stdin",
     ),
 )
 @click.argument("key")
-@click.argument("value")
+@click.argument("value", required=False)
+@value_sources
 @TYPE_OPTION
 @REFORMAT_OPTION
-def set_command(context: Context, key: str, value: str, kind: str, allow_reformat: bool, write: WriteOptions) -> Result:
+def set_command(
+    context: Context,
+    key: str,
+    value: str | None,
+    from_stdin: bool,
+    file: Path | None,
+    variable: str | None,
+    kind: str,
+    allow_reformat: bool,
+    write: WriteOptions,
+) -> Result:
     """Set one value of the Hermes configuration.
 
     Every byte outside of the value stays as it is. true, false, null and plain numbers are read as such, all else is
-    text; --type says it differently. A VALUE that begins with a dash follows --.
+    text; --type says it differently. A VALUE that begins with a dash follows --. A secret is never an argument: it
+    comes from a hidden prompt, from stdin, from a file or from a variable; ${NAME} in its place is none.
     """
-    path, new = parse_path(key), parse_value(value, kind)
-    _check(context, path, new)
-    editing = Editing(path, f"config set {key}", write, allow_reformat)
+    path = parse_path(key)
+    given = value_elsewhere(context, value, from_stdin=from_stdin, file=file, variable=variable)
+    is_secret = bool(secret_parts(path, "x"))
+    text = value if value is not None else given if given is not None else ask_value(context, key, is_secret=is_secret)
+    if value is None and is_secret:
+        text = text.strip()
+        kind = "str" if kind == "auto" else kind  # a password of digits is text
+    new = parse_value(text, kind)
+    command = f"config set {key}"
+    _check(context, path, new, value, command)
+    editing = Editing(path, command, write, allow_reformat, argument=value)
     return _edited(context, editing, lambda document: document.set(path, new), new)
 
 
@@ -142,7 +185,7 @@ def add_command(
     An item that is there already is no change. The new one takes the indent, quotes and style of its neighbours.
     """
     path, item = parse_path(key), parse_value(value, kind)
-    editing = Editing(path, f"config add {key}", write, allow_reformat, convert)
+    editing = Editing(path, f"config add {key}", write, allow_reformat, convert, argument=value)
     return _edited(context, editing, lambda document: document.add(path, item), item)
 
 
@@ -170,14 +213,14 @@ def remove_command(
     return _edited(context, editing, lambda document: document.remove(path, item), item)
 
 
-def _check(context: Context, path: KeyPath, value: object) -> None:
+def _check(context: Context, path: KeyPath, value: object, argument: str | None, command: str) -> None:
     """Hold the value to what is known of the key; unknown keys take anything."""
     known = find_key(format_path(path), KeyFile.CONFIG)
+    if argument is not None and ((known is not None and known.secret) or secret_parts(path, value)):
+        raise refuse_argument(format_path(path), f"canon-ops {command}")
     if known is None:
         _warn_of_lost(context, path)
         return
-    if known.secret:
-        raise UsageError(f"{known.name} is secret: it would stay in the shell's history.", fix="canon-ops setup canon")
     if problem := known.problem(value):
         raise BadValue(f"{problem}.", fix=f"canon-ops config set {known.name} {_example(known)}")
 
@@ -203,6 +246,7 @@ class Editing:
         label: the command as the history shows it; never with the value, which may be a secret.
         convert: turn a text at ``path`` into a list of its comma-separated words first.
         removes_key: the key itself goes.
+        argument: the value as it stood on the command line; it must not turn out to be a secret.
     """
 
     path: KeyPath
@@ -211,6 +255,7 @@ class Editing:
     allow_reformat: bool
     convert: bool = False
     removes_key: bool = False
+    argument: str | None = None
 
 
 def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Result:
@@ -222,6 +267,7 @@ def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Resu
         if editing.allow_reformat:
             document = ConfigDocument.parse(document.data, document.file, allow_reformat=True)
         edited = edit(document.text_to_list(editing.path) if editing.convert else document)
+        _refuse_new_secret(editing, document, edited)
         reformatted = edited.reformatted
         return edited
 
@@ -234,6 +280,7 @@ def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Resu
             dry_run=dry_run,
             expected=editing.write.if_unchanged,
             mask=context.redact.line,
+            mask_tree=context.redact.tree,
             lock_timeout_s=context.preferences.lock_timeout_s,
             retention=context.preferences.retention,
             with_diff=with_diff,
@@ -249,6 +296,20 @@ def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Resu
             require_consent(context.prompts, "Write the whole file anew, as shown?")
     done = run(dry_run=editing.write.dry_run, with_diff=editing.write.diff or context.options.json)
     return Result(done, _report(context, done, editing))
+
+
+def _refuse_new_secret(editing: Editing, old: ConfigDocument, new: ConfigDocument) -> None:
+    """An argument that its place in the file makes a secret: behind ``--token`` in a list, say."""
+    if editing.argument is None:
+        return
+    here, place = editing.path, editing.path[:-1] if str(editing.path[-1]).isdecimal() else editing.path
+    before, after = old.find(place), new.find(place)
+    known = secret_parts(place, before.value) if before else []
+    for part in secret_parts(place, after.value) if after else []:
+        if part in known:
+            known.remove(part)
+        elif part in editing.argument:
+            raise refuse_argument(format_path(here), f"canon-ops {editing.label}")
 
 
 def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Block]:

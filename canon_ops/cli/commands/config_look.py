@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,7 @@ def list_command(context: Context, platforms: tuple[str, ...], every: bool) -> R
     rows = [key for key in found if every or key.is_worth_showing]
     for key in rows:
         context.redact.learn_tree(key.key.split("."), key.value)
+    rows = [replace(key, value=context.redact.tree(key.key.split("."), key.value)) for key in rows]
     cells = [(key.key, _value(key), _origin(key), key.advice or "") for key in rows]
     return Result(ConfigKeys(tuple(rows)), (Table(("key", "value", "from", "advice"), cells),))
 
@@ -155,13 +156,15 @@ def diff_command(context: Context, id: str | None, only_values: bool) -> Result:
     """
     context.session.learn_secrets_of_home()
     found = compare_config(
-        context.home, id, mask=context.redact.line, look=lambda path, text: learn_text(context.redact, path, text)
+        context.home,
+        id,
+        mask=context.redact.line,
+        mask_tree=context.redact.tree,
+        look=lambda path, text: learn_text(context.redact, path, text),
     )
     values = None
     if found.values is not None:
         values = tuple(ValueChange(each.path, each.before, each.after) for each in found.values)
-        for each in values:
-            context.redact.learn_tree(each.path.split("."), [each.before, each.after])
     report = ConfigComparison(found.file, found.since, found.command, found.changed, values, found.diff)
     if found.since is None:
         return Result(report, (Line(f"The history has no text of {found.file}.", Mark.INFO),))

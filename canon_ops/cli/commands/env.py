@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.env_view import about_shell, edit_sentence, lint_view, masked_value, place_words
-from canon_ops.cli.given_value import given_value
 from canon_ops.cli.output import Block, Line, Mark, Problem, Raw, Result, Table
 from canon_ops.cli.session import WriteOptions
+from canon_ops.cli.value_options import ask_value, refuse_argument, value_elsewhere, value_sources
 from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import ExitCode, RefusedError, UsageError
 from canon_ops.files.dotenv_lint import EnvProblem
 from canon_ops.files.dotenv_readers import Reader
-from canon_ops.hermes.keys import KeyFile, is_public_name, is_secret_name, near_key
+from canon_ops.hermes.keys import KeyFile, is_public_name, is_secret_name, is_secret_variable, near_key
 from canon_ops.operate.edit_env import EnvEdited, EnvFixed, fix_env, lint_env, set_variable, unset_variable
 from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.list_credentials import Place
-from canon_ops.operate.prompts import Question
 from canon_ops.operate.read_env import Variable, find_variable, list_variables
 from canon_ops.operate.writing import Written
 from canon_ops.settings.secret import Secret
 
 __all__ = ["get_command", "lint_command", "list_command", "set_command", "unset_command"]
 
-_SOURCES = ("--stdin", "--from-file", "--from-env")
 _READERS = {reader.value: reader for reader in Reader}
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +128,9 @@ def list_command(context: Context, everything: bool) -> Result:
     rows = [
         (
             each.name,
-            each.value if is_public_name(each.name) else masked_value(context, each.value),
+            each.value
+            if is_public_name(each.name) and not is_secret_variable(each.name, each.value)
+            else masked_value(context, each.value),
             place_words(each.place),
             ", ".join(place_words(place) for place in each.hides),
         )
@@ -162,7 +160,7 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
     if found is None:
         problem = Problem("env_absent", f"Nothing sets {name}, in {context.home.env_file} or in the environment.")
         return Result(VariableFound(name, False, None, False, None, ()), (), ExitCode.FAILED, (problem,))
-    masked = is_secret_name(name)
+    masked = is_secret_variable(name, found.value)
     if masked:
         context.redact.add(found.value)
     report = VariableFound(name, True, None if masked else found.value, masked, found.place, found.hides)
@@ -176,20 +174,6 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
             f"{name} is secret, and this is no terminal.", fix=f"canon-ops env get {name} --reveal --yes"
         )
     return Result(report, (Raw(f"{Secret(found.value).hint()}\n"),))
-
-
-def _value_sources(function: F) -> F:
-    """The options for a value that must not be an argument."""
-    options = (
-        click.option("--stdin", "from_stdin", is_flag=True, help="Take the value from stdin."),
-        click.option(
-            "--from-file", "file", metavar="FILE", type=click.Path(path_type=Path), help="Take the value from a file."
-        ),
-        click.option("--from-env", "variable", metavar="NAME", help="Take the value from a variable of this process."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 def _readers(_ctx: click.Context, _option: click.Parameter, text: str) -> frozenset[Reader]:
@@ -213,7 +197,7 @@ def _readers(_ctx: click.Context, _option: click.Parameter, text: str) -> frozen
 )
 @click.argument("name")
 @click.argument("value", required=False)
-@_value_sources
+@value_sources
 @click.option(
     "--readers", metavar="LIST", default=",".join(_READERS), show_default=True, callback=_readers,
     help="Who must read the value alike: the gateway, Hermes' commands, a shell that sources the file.",
@@ -233,16 +217,11 @@ def set_command(
     A secret is never an argument: it comes from a hidden prompt, from stdin, from a file or from another variable. Of
     several lines with the name the last one counts, and is edited. A value may begin with a dash behind --.
     """
+    given = value_elsewhere(context, value, from_stdin=from_stdin, file=file, variable=variable)
+    if value is not None and is_secret_variable(name, value):
+        raise refuse_argument(name, f"canon-ops env set {name}")
     is_secret = is_secret_name(name)
-    given = given_value(context, from_stdin=from_stdin, file=file, variable=variable, options=_SOURCES, what="value")
-    if value is not None and given is not None:
-        raise UsageError("The value is given twice.", fix=f"leave out VALUE, or {', '.join(_SOURCES)}")
-    if value is not None and is_secret:
-        raise UsageError(
-            f"{name} is secret: as an argument it would stay in the shell's history and in the list of processes.",
-            fix=f"canon-ops env set {name}   # or --stdin, --from-file FILE, --from-env NAME",
-        )
-    text = value if value is not None else given if given is not None else _ask(context, name, is_secret=is_secret)
+    text = value if value is not None else given if given is not None else ask_value(context, name, is_secret=is_secret)
     if is_secret:
         text = text.strip()
         context.redact.add(text)
@@ -317,12 +296,6 @@ def _agree_to_reveal(context: Context, name: str) -> None:
         )
 
 
-def _ask(context: Context, name: str, *, is_secret: bool) -> str:
-    question = Question(f"Value of {name}", "--stdin, --from-file FILE or --from-env NAME" if is_secret else "VALUE")
-    prompts = context.prompts
-    return prompts.secret(question).reveal() if is_secret else prompts.text(question)
-
-
 def _hint_at_typo(context: Context, name: str) -> None:
     near = near_key(name, KeyFile.DOTENV)
     if near is not None:
@@ -331,7 +304,7 @@ def _hint_at_typo(context: Context, name: str) -> None:
 
 def _edited(context: Context, done: EnvEdited, write: WriteOptions) -> Result:
     written, name = done.written, done.name
-    masked = is_secret_name(name)
+    masked = any(is_secret_variable(name, value or "") for value in (done.before, done.after))
     notice = _notice(context, written, write)
     shell = context.environ.get(name)
     report = EnvChange(
@@ -364,5 +337,5 @@ def _notice(context: Context, written: Written, write: WriteOptions) -> str | No
 
 
 def _reported(each: Variable) -> VariableReport:
-    masked = not is_public_name(each.name)
+    masked = not is_public_name(each.name) or is_secret_variable(each.name, each.value)
     return VariableReport(each.name, None if masked else each.value, masked, each.platform, each.place, each.hides)

@@ -13,8 +13,8 @@ from canon_ops.doctor.examination import Examination, FactMissing, config_owner
 from canon_ops.doctor.repair import MakePrivate
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.atomic import BrokenLink
-from canon_ops.hermes.keys import is_secret_name
 from canon_ops.hermes.managed_scope import managed_scope
+from canon_ops.settings.telling import is_telling
 
 __all__ = ["CHECKS"]
 
@@ -94,7 +94,7 @@ def _secrets(tree: object, name: str = "") -> Iterator[str]:
     elif isinstance(tree, list):
         for item in tree:
             yield from _secrets(item, name)
-    elif isinstance(tree, str) and tree and "${" not in tree and is_secret_name(name.upper()):
+    elif isinstance(tree, str) and tree and "${" not in tree and is_telling(name):
         yield name
 
 

@@ -80,6 +80,24 @@ class TestSet:
         else:
             assert user.env_file.read_text() == f"BORGEE_API_KEY={KEY}\n"
 
+    def test_a_password_in_a_url_is_a_secret(self, program: Runner, user: User) -> None:
+        """For every command of the group, whatever the variable is called."""
+        url = "postgres://u:hunter2@db/x"
+        refused = program("env", "set", "DATABASE_URL", url)
+        done = program("env", "set", "DATABASE_URL", "--stdin", "--diff", stdin=f"{url}\n")
+        base = program("env", "set", "CANON_BASE_URL", "--stdin", stdin="https://u:hunter2@h\n")
+        ran = [
+            program("env", "get", "DATABASE_URL"),
+            program("env", "get", "DATABASE_URL", "--json"),
+            program("env", "list"),
+            program("env", "list", "--json"),
+            program("env", "unset", "CANON_BASE_URL", "--dry-run", "--diff", "--json"),
+        ]
+
+        assert (refused.code, done.code, base.code, ran[0].code) == (2, 0, 0, 1)
+        assert not any("hunter2" in each.out + each.err for each in (refused, done, base, *ran))
+        assert program("env", "get", "DATABASE_URL", "--reveal", "--yes").out == f"{url}\n"
+
     @pytest.mark.parametrize("name", ["CANON_API_KEY", "GITHUB_TOKEN", "SSH_PRIVATE_KEY", "GITHUB_PAT", "DB_PASS"])
     def test_a_secret_is_never_an_argument(self, program: Runner, user: User, name: str) -> None:
         """BR-56: it is refused, and nothing is written."""

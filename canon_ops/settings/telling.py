@@ -1,0 +1,132 @@
+"""What is secret by its name or its place: the one rule for diffs, answers, lists and arguments.
+
+A text is secret where
+
+- the name it stands under tells (``api_key``, ``Authorization``, ``GH_PAT``), in any spelling, also as items of a list;
+- it is the password of a URL, or the token that stands alone before its ``@``;
+- it follows a telling argument: ``[--token, abc]``, ``--token=abc``, ``tool --token abc``;
+- it follows a telling header or variable in one text: ``Authorization: Bearer abc``, ``GH_TOKEN=abc``.
+
+What only points elsewhere (``${VARIABLE}``, a name that ends in ``_env`` or ``_file``) is no secret. The rule is about
+values that people wrote into their files; a *sentence* is only cleaned of URLs (:func:`hide_in_urls`), since the words
+``--api-key-file FILE`` in a cure are no secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["hide_in_text", "hide_in_urls", "hide_secrets", "is_telling", "secret_parts"]
+
+Hide = Callable[[str], str]
+
+_TELLING = re.compile(
+    r"((API|AUTH|ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"
+    r"|(^|_)(PASS|PWD|PAT|DSN|AUTHORIZATION|COOKIE|BEARER))(_[A-Z0-9]+)?$"
+)
+# A web key is public by design and shown in endpoint snapshots; a name, a file or a limit is not what it is about.
+_PUBLIC = re.compile(
+    r"FIREBASE_?API_?KEY$|_(REF|ENV|VAR|FILE|PATH|TYPE|LIMIT|BUDGET|COUNT|TTL|SECONDS|MINUTES|ANALYTICS)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_REFERENCE = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*")
+
+_USER_INFO = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@\"'<>]*)(?::(?P<password>[^\s/\"'<>]+))?@"
+)
+_WORD = r"\"[^\"]*\"|'[^']*'"
+_QUERY = re.compile(r"(?P<before>[?&](?P<name>[\w.-]+)=)(?P<value>[^&\s#\"']+)")
+_ASSIGNED = re.compile(rf"(?P<before>(?<![\w/.-])-{{0,2}}(?P<name>[A-Za-z_][\w-]*)=)(?P<value>{_WORD}|[^\s\"'&]+)")
+_FOLLOWED = re.compile(rf"(?P<before>(?<!\S)-{{1,2}}(?P<name>[A-Za-z][\w-]*)\s+)(?P<value>{_WORD}|[^\s\"'-]\S*)")
+_HEADER = re.compile(r"(?P<before>(?:^|(?<=[\"']))(?P<name>[A-Za-z][\w-]*):\s+)(?P<value>[^\"'\r\n]+)")
+_ARGUMENT = re.compile(r"-{1,2}([A-Za-z][\w-]*)")
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name tells that its value is secret, in any spelling: ``CANON_API_KEY``, ``api-key``, ``apiKey``."""
+    upper = _HUMP.sub("_", name).replace("-", "_").upper()
+    return bool(_TELLING.search(upper)) and not _PUBLIC.search(upper)
+
+
+def hide_secrets(path: Sequence[object], value: Any, hide: Hide) -> Any:
+    """``value`` with every secret part of a text replaced by what ``hide`` makes of it.
+
+    Args:
+        path: leads to ``value``; the last name in it counts.
+    """
+    name = next((part for part in reversed(path) if isinstance(part, str) and not part.isdecimal()), None)
+    return _hidden(value, name is not None and is_telling(name), hide)
+
+
+def secret_parts(path: Sequence[object], value: Any) -> list[str]:
+    """Every secret text in ``value``, in order."""
+    found: list[str] = []
+
+    def take(text: str) -> str:
+        found.append(text)
+        return text
+
+    hide_secrets(path, value, take)
+    return found
+
+
+def _hidden(value: Any, is_secret: bool, hide: Hide) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _hidden(item, is_telling(str(key)), hide) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        follows = [False, *(isinstance(item, str) and _asks(item) for item in value)]
+        return [
+            _hidden(item, is_secret or (before and not _is_argument(item)), hide)
+            for before, item in zip(follows, value, strict=False)
+        ]
+    if isinstance(value, str):
+        return _hide_whole(value, hide) if is_secret else hide_in_text(value, hide)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return hide(str(value)) if is_secret and is_number else value
+
+
+def _asks(item: str) -> bool:
+    """Whether a list's item is an argument whose value comes next."""
+    found = _ARGUMENT.fullmatch(item)
+    return found is not None and is_telling(found[1])
+
+
+def _is_argument(item: object) -> bool:
+    return isinstance(item, str) and _ARGUMENT.fullmatch(item) is not None
+
+
+def _hide_whole(text: str, hide: Hide) -> str:
+    return text if not text or _REFERENCE.fullmatch(text) else hide(text)
+
+
+def hide_in_text(text: str, hide: Hide) -> str:
+    """A text that is no secret as a whole, with the secret parts of it hidden."""
+    if not any(mark in text for mark in "=:-"):
+        return text
+
+    def behind_a_name(found: re.Match[str]) -> str:
+        name = found["name"]
+        if not is_telling(name) and not (found.re is _QUERY and name.lower() == "key"):
+            return found[0]
+        return found["before"] + _hide_whole(found["value"], hide)
+
+    text = hide_in_urls(text, hide)
+    for pattern in (_HEADER, _QUERY, _ASSIGNED, _FOLLOWED):
+        text = pattern.sub(behind_a_name, text)
+    return text
+
+
+def hide_in_urls(text: str, hide: Hide) -> str:
+    """The password of every URL hidden; and what stands alone before the ``@`` of a web address."""
+    if "://" not in text:
+        return text
+
+    def without(found: re.Match[str]) -> str:
+        scheme, user, password = found["scheme"], found["user"], found["password"]
+        if password is not None:
+            return f"{scheme}://{user}:{_hide_whole(password, hide)}@"
+        return f"{scheme}://{_hide_whole(user, hide)}@" if scheme.lower() in ("http", "https") else found[0]
+
+    return _USER_INFO.sub(without, text)
