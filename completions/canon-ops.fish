@@ -636,7 +636,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'config heal'
             printf '%s\t%s\n' \
-                '--since' 'The history entry to take the comments from, instead of the last one.' \
+                '--since' 'The history entry to take the comments from, whoever took them out since.' \
                 '--dry-run' 'Say what would change; change nothing.' \
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \

@@ -16,6 +16,7 @@ The result is proven: PyYAML reads exactly the present values, and no comment of
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,9 @@ from canon_ops.files.yaml_difference import MISSING, alike, at_path
 from canon_ops.files.yaml_path import format_path
 from canon_ops.files.yaml_proofs import ProofFailed
 
-__all__ = ["Boilerplate", "Healed", "Moved", "heal", "own_comments"]
+__all__ = ["Boilerplate", "Healed", "Moved", "bring_back", "heal", "own_comments", "words_of"]
+
+_MOVED = re.compile(r"\[.+?\] (?=\S)")
 
 Boilerplate = Callable[[str], Sequence[tuple[int, int]]]
 """The ranges of a text (without byte-order mark) that hold comments which a program wrote, not a person."""
@@ -79,6 +82,34 @@ def heal(older: ConfigDocument, present: ConfigDocument, boilerplate: Boilerplat
         healed = replace(_merged(present, older, present, boilerplate), is_transplant=True)
     _prove(healed, older, present, boilerplate)
     return healed
+
+
+def bring_back(
+    older: ConfigDocument, present: ConfigDocument, boilerplate: Boilerplate, wanted: Counter[str]
+) -> Healed:
+    """Put some comments of an older text to their entries in the present one; nothing else changes.
+
+    Args:
+        wanted: their words, as :func:`words_of` gives them.
+
+    Raises:
+        ProofFailed: there is no place for one of them.
+    """
+    left = wanted.copy()
+    lost = []
+    for placed in own_comments(older, boilerplate):
+        if left[words_of(placed.comment.text)] > 0:
+            left[words_of(placed.comment.text)] -= 1
+            lost.append(placed)
+    document, moved = _bring_back(present, older, lost)
+    return Healed(document.data, len(lost), moved)
+
+
+def words_of(comment: str) -> str:
+    """What a comment says, without its ``#`` and without the path that :attr:`Moved.line` puts in front."""
+    words = comment.lstrip("#").strip()
+    found = _MOVED.match(words)
+    return words[found.end() :] if found else words
 
 
 def own_comments(document: ConfigDocument, boilerplate: Boilerplate) -> list[PlacedComment]:

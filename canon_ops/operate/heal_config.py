@@ -1,9 +1,7 @@
-"""Comments that another program dropped from config.yaml: finding that they are gone, and bringing them back.
+"""Comments that another program dropped from config.yaml: telling of it, and bringing them back.
 
-Each of our commits keeps both texts of the file. Between two of them, and between the last one and the file as it is,
-others write. A *loss* is such a gap in which fewer than half of the comments survived: that is what Hermes does when it
-saves, and not what a person does by hand. The newest loss counts, unless its comments are back by now. A snapshot says
-"this is the text that I want", and a heal has looked at everything before it: neither looks further back.
+:mod:`lost_comments` keeps the account. A heal brings back everything on it: where most of a text's comments went, that
+text gets the present values (:func:`canon_ops.files.heal.heal`); what went besides is put to its keys.
 """
 
 from __future__ import annotations
@@ -11,25 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import ClassVar
 
-from canon_ops.errors import CanonOpsError, NotFoundError
+from canon_ops.errors import CanonOpsError
 from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.files.heal import Healed, heal, own_comments
+from canon_ops.files.heal import Healed, Moved, bring_back, heal
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import Transaction
 from canon_ops.hermes.boilerplate import find_boilerplate
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.change_config import ConfigPlan, plan_config
-from canon_ops.operate.kept_config import find_kept, kept_configs
+from canon_ops.operate.kept_config import KeptConfig, find_kept, kept_configs
+from canon_ops.operate.lost_comments import Drop, comments_of, dropped_comments
 from canon_ops.operate.writing import Writing
 
 __all__ = [
     "HEAL_LABEL",
     "Loss",
-    "NothingToHeal",
     "find_loss",
+    "find_unlike",
     "healed_document",
     "keep_comments",
     "last_commented",
@@ -39,31 +36,37 @@ __all__ = [
 HEAL_LABEL = "config heal"
 
 
-class NothingToHeal(NotFoundError):
-    """No comments are known that the file lacks."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text of the history and the comments of it that are missing; see :class:`Drop`."""
 
-    code: ClassVar[str] = "nothing_to_heal"
+    id: str
+    text: bytes = field(repr=False)
+    lost: Counter[str] = field(repr=False)
+    is_rewrite: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Comments that were in the file when we last wrote it, and are gone.
+    """Comments that the file had, and lacks.
 
     Attributes:
-        since: the id of the history entry whose text has them.
+        since: the id of the history entry that has most of them.
         command: what that entry was.
         count: how many the file lacks now.
-        text: the commented text.
+        is_worth_a_warning: most comments of one text went at once, and no snapshot was taken since.
+        sources: every text that is needed to bring them back, that of ``since`` first.
     """
 
     since: str
     command: str
     count: int
-    text: bytes = field(repr=False)
+    is_worth_a_warning: bool
+    sources: tuple[Source, ...]
 
 
 def find_loss(home: HermesHome) -> Loss | None:
-    """The newest loss of comments that still lasts; None when there is none, or nothing is known.
+    """The comments that others dropped and that are not back; None when there are none, or nothing is known.
 
     Raises:
         ConfigSyntaxError: Hermes cannot read the present file.
@@ -72,88 +75,91 @@ def find_loss(home: HermesHome) -> Loss | None:
     present = read_optional(home.config_file)
     if present is None:
         return None
-    lacks = _comments(present)
-    behind = present
-    for kept in kept_configs(home):
-        record = kept.record
-        gap = _comments_or_none(kept.after) if kept.after != behind else None
-        if gap and (gap & _comments(behind)).total() * 2 < gap.total():
-            missing = (gap - lacks).total()
-            if missing * 2 > gap.total():
-                return Loss(record.id, record.label, missing, kept.after)
-        if record.outcome == "kept" or record.label.startswith(HEAL_LABEL):
-            return None
-        if kept.before is None or _comments_or_none(kept.before) is None:
-            return None
-        behind = kept.before
-    return None
+    ConfigDocument.parse(present, str(home.config_file))
+    drops = dropped_comments(kept_configs(home), present)
+    if not drops:
+        return None
+    drops = tuple(sorted(drops, key=lambda drop: drop.lost.total(), reverse=True))  # of several alike the newest
+    return Loss(
+        since=drops[0].kept.record.id,
+        command=drops[0].kept.record.label,
+        count=sum(drop.lost.total() for drop in drops),
+        is_worth_a_warning=any(drop.is_rewrite and not drop.is_accepted for drop in drops),
+        sources=tuple(map(_source, drops)),
+    )
+
+
+def _source(drop: Drop) -> Source:
+    return Source(drop.kept.record.id, drop.kept.after, drop.lost, drop.is_rewrite)
+
+
+def find_unlike(home: HermesHome) -> Loss | None:
+    """The newest entry with comments that the file lacks, whoever took them out; None when there is none."""
+    return next((loss for kept in kept_configs(home) if (loss := _unlike(home, kept)).count), None)
 
 
 def last_commented(home: HermesHome) -> tuple[str, ...]:
-    """The id of the entry that a heal would go back to, if any; () also when it cannot be told."""
+    """The ids of the entries that a heal would go back to, if any; () also when it cannot be told."""
     with suppress(CanonOpsError):
         loss = find_loss(home)
-        return (loss.since,) if loss is not None else ()
+        return tuple(source.id for source in loss.sources) if loss is not None else ()
     return ()
 
 
-def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, Loss, Healed]:
-    """Plan the text with its comments back.
+def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, Loss, Healed] | None:
+    """Plan the text with its comments back; None when none are missing.
 
     Args:
-        since: the history entry to take the comments from, instead of the newest loss.
+        since: the history entry to take the comments from, instead of all that were dropped.
 
     Raises:
-        NothingToHeal: there is no loss.
         NoSuchEntry: no such entry, or it has no text of config.yaml.
         ProofFailed: the comments cannot be brought back without changing what Hermes reads.
     """
-    loss = find_loss(writing.home) if since is None else _loss_since(writing.home, since)
+    home = writing.home
+    loss = find_loss(home) if since is None else _unlike(home, find_kept(home, since))
     if loss is None:
-        raise NothingToHeal(
-            f"no comments are known that {writing.home.config_file} lacks",
-            fix=f"{writing.home.own_command('history list')}   (then: config heal --since ID)",
-        )
+        return None
     healed: list[Healed] = []
 
     def edit(present: ConfigDocument) -> ConfigDocument:
-        document, what = healed_document(loss.text, present)
+        document, what = healed_document(loss, present)
         healed.append(what)
         return document
 
     return plan_config(writing, edit), loss, healed[-1]
 
 
-def healed_document(older: bytes, present: ConfigDocument) -> tuple[ConfigDocument, Healed]:
-    """``present`` with the comments of ``older``, and what is worth telling about it.
+def healed_document(loss: Loss, present: ConfigDocument) -> tuple[ConfigDocument, Healed]:
+    """``present`` with the missing comments, and what is worth telling about it.
 
     Raises:
         ConfigSyntaxError: nobody can read the older text.
         ProofFailed: it cannot be done without changing what Hermes reads.
     """
-    healed = heal(ConfigDocument.parse(older, present.file), present, find_boilerplate)
-    return ConfigDocument.parse(healed.data, present.file), healed
+    document, back, is_transplant = present, 0, False
+    moved: list[Moved] = []
+    for number, source in enumerate(loss.sources):
+        older = ConfigDocument.parse(source.text, present.file)
+        if number == 0 and source.is_rewrite:
+            healed = heal(older, document, find_boilerplate)
+            is_transplant = healed.is_transplant
+        else:
+            there = comments_of(document.data) or Counter()
+            missing = source.lost & ((comments_of(source.text) or Counter()) - there)
+            healed = bring_back(older, document, find_boilerplate, missing)
+        document = ConfigDocument.parse(healed.data, present.file)
+        back += healed.back
+        moved += healed.moved
+    return document, Healed(document.data, back, tuple(moved), is_transplant)
 
 
-def _loss_since(home: HermesHome, identity: str) -> Loss:
-    kept = find_kept(home, identity)
-    present = read_optional(home.config_file) or b""
-    missing = (_comments(kept.after) - _comments(present)).total()
-    return Loss(kept.record.id, kept.record.label, missing, kept.after)
-
-
-@lru_cache(maxsize=64)
-def _comments(text: bytes) -> Counter[str]:
-    document = ConfigDocument.parse(text)
-    return Counter(placed.comment.text for placed in own_comments(document, find_boilerplate))
-
-
-def _comments_or_none(text: bytes) -> Counter[str] | None:
-    """The comments of an old text; None when nobody can read it."""
-    try:
-        return _comments(text)
-    except CanonOpsError:
-        return None
+def _unlike(home: HermesHome, kept: KeptConfig) -> Loss:
+    """All the comments of one entry that the file lacks."""
+    there = comments_of(read_optional(home.config_file) or b"") or Counter()
+    comments = comments_of(kept.after) or Counter()
+    drop = Drop(kept, comments - there, comments.total())
+    return Loss(kept.record.id, kept.record.label, drop.lost.total(), False, (_source(drop),))
 
 
 def keep_comments(transaction: Transaction, home: HermesHome) -> str | None:
@@ -167,7 +173,10 @@ def keep_comments(transaction: Transaction, home: HermesHome) -> str | None:
     """
     with suppress(CanonOpsError):  # what cannot be read or kept is not worth an installation
         present = transaction.read(home.config_file)
-        if present is None or not _comments(present) or find_loss(home) is not None:
+        if present is None or not comments_of(present):
+            return None
+        loss = find_loss(home)
+        if loss is not None and loss.is_worth_a_warning:
             return None
         newest = next(kept_configs(home), None)
         return None if newest is not None and newest.after == present else transaction.keep(home.config_file)

@@ -18,7 +18,7 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.transaction import digest
 from canon_ops.operate.change_config import ConfigPlan, carry_out, keep_config, plan_config
 from canon_ops.operate.config_in_editor import edit_in_editor, editor_of
-from canon_ops.operate.heal_config import HEAL_LABEL, plan_heal
+from canon_ops.operate.heal_config import HEAL_LABEL, find_unlike, plan_heal
 from canon_ops.operate.recommend_config import Recommendation, apply_recommendations, pick, recommendations
 from canon_ops.operate.validate_config import validate_config
 from canon_ops.operate.writing import Writing, Written, require_consent
@@ -84,15 +84,17 @@ class HealReport:
     """``data`` of ``canon-ops.config.heal/1``.
 
     Attributes:
-        since: the history entry whose text has the comments, and ``command`` what it was.
+        since: the history entry whose text has most of the comments, and ``command`` what it was; null when none are
+            missing.
+        missing: how many comments were missing.
         back: how many comments come back.
         moved: those that stand elsewhere, with their old path in front, because their key is gone.
         is_transplant: only the comments could be brought back; quotes, anchors and order are as the other program left
             them.
     """
 
-    since: str
-    command: str
+    since: str | None
+    command: str | None
     back: int
     moved: tuple[MovedComment, ...]
     is_transplant: bool
@@ -101,6 +103,7 @@ class HealReport:
     diff: str
     history_id: str | None
     dry_run: bool
+    missing: int = 0
 
 
 @declare(
@@ -176,7 +179,7 @@ def snapshot_command(context: Context, write: WriteOptions) -> Result:
     """Keep the present text of the Hermes configuration in the history.
 
     Do it after editing the file by hand: `config heal` takes comments from there. A snapshot also says that the text is
-    meant as it is, so comments that it lacks are not missed any more.
+    meant as it is: the doctor does not warn of comments that it lacks. `config heal` still finds them.
     """
     writing = context.writing("config snapshot", write)
     file = context.home.config_file
@@ -198,17 +201,20 @@ def snapshot_command(context: Context, write: WriteOptions) -> Result:
     writes=True,
     examples=("canon-ops config heal --dry-run --diff", "canon-ops config heal --yes"),
 )
-@click.option("--since", metavar="ID", help="The history entry to take the comments from, instead of the last one.")
+@click.option("--since", metavar="ID", help="The history entry to take the comments from, whoever took them out since.")
 def heal_command(context: Context, since: str | None, write: WriteOptions) -> Result:
     """Bring back the comments that another program dropped.
 
-    Hermes drops every comment when it saves the file. The history has the text as this tool last wrote it; its comments
-    come back, and Hermes reads exactly what it reads now. A comment whose key is gone moves to what held the key, with
-    its old path in front.
+    Hermes drops every comment when it saves the file. The history has the texts as this tool left them; every comment
+    that went between two of them comes back, also one that was taken out by hand, and Hermes reads exactly what it
+    reads now. A comment whose key is gone moves to what held the key, with its old path in front.
     """
     writing = context.writing(HEAL_LABEL, write)
     context.session.learn_secrets_of_home()
-    plan, loss, healed = plan_heal(writing, since)
+    planned = plan_heal(writing, since)
+    if planned is None:
+        return _nothing_to_heal(context, write)
+    plan, loss, healed = planned
     _learn(context, plan)
     written = _agreed(context, writing, plan, "Write this?")
     report = HealReport(
@@ -222,8 +228,21 @@ def heal_command(context: Context, since: str | None, write: WriteOptions) -> Re
         diff=written.diff,
         history_id=written.history_id,
         dry_run=write.dry_run,
+        missing=loss.count,
     )
     return Result(report, _healed(context, report, written, write))
+
+
+def _nothing_to_heal(context: Context, write: WriteOptions) -> Result:
+    written = Written()
+    report = HealReport(None, None, 0, (), False, False, (), "", None, write.dry_run)
+    file = context.home.config_file
+    view: list[Block] = [first_line(context, written), Line(f"No comment of {file} is known to be missing.", Mark.OK)]
+    if (unlike := find_unlike(context.home)) is not None:
+        again = context.home.own_command(f"config heal --since {unlike.since}")
+        count = "a comment" if unlike.count == 1 else f"{unlike.count} comments"
+        view.append(Item(Mark.INFO, unlike.since, f"has {count} that an edit of ours took out since.", again))
+    return Result(report, view)
 
 
 def _learn(context: Context, plan: ConfigPlan) -> None:

@@ -21,12 +21,12 @@ __all__ = ["CHECKS", "HealConfig"]
 class HealConfig(ConfigRepair):
     """Bring the comments of an older text back; see :mod:`canon_ops.files.heal`."""
 
-    older: bytes = field(repr=False)
+    loss: Loss = field(repr=False)
 
     def edit_config(self, document: ConfigDocument) -> ConfigDocument:
         from canon_ops.operate.heal_config import healed_document
 
-        return healed_document(self.older, document)[0]
+        return healed_document(self.loss, document)[0]
 
 
 def _comments_lost(examination: Examination) -> Finding:
@@ -36,12 +36,19 @@ def _comments_lost(examination: Examination) -> Finding:
     if loss is None:
         return Finding(Status.OK, "No comments of config.yaml are known to be lost.", at=at)
     count = "1 comment" if loss.count == 1 else f"{loss.count} comments"
+    data = {"since": loss.since, "count": loss.count}
+    if not loss.is_worth_a_warning:
+        message = (
+            f"{count} of before {'is' if loss.count == 1 else 'are'} not in config.yaml; no warning, since most stayed "
+            f"or a snapshot was taken. {examination.command('config heal')} would bring them back."
+        )
+        return Finding(Status.OK, message, at=at, data=data)
     return Finding(
         Status.WARNING,
         f"Another program dropped {count} from config.yaml; they were there after {loss.command}.",
-        Fix(examination.command("config heal"), HealConfig(loss.text)),
+        Fix(examination.command("config heal"), HealConfig(loss)),
         at=at,
-        data={"since": loss.since, "count": loss.count},
+        data=data,
     )
 
 
@@ -64,7 +71,8 @@ CHECKS = (
             "and in a running gateway at the first message of a fresh home.",
             "Nothing works differently; what people wrote down for each other is gone.",
             "Take the comments from the text that `canon-ops history show` prints for the entry that the finding "
-            "names. When they are not wanted any more, `canon-ops config snapshot` says so.",
+            "names. When they are not wanted any more, `canon-ops config snapshot` ends the warning; "
+            "`canon-ops config heal` still finds them.",
             ("config.yaml",),
         ),
     ),

@@ -266,9 +266,12 @@ def test_heal_brings_the_comments_back(program: Runner, config: Path) -> None:
     assert "secret-one-two" not in asked.err + done.out
     assert (done.json["data"]["back"], done.json["data"]["moved"]) == (4, [])
     assert config.read_text() == CONFIG + "onboarding:\n  seen:\n    x: true\n"
-    assert program("config", "heal").code == 1  # nothing is missing any more
+    again = program("config", "heal")
+    assert (again.code, program("config", "heal", "--json").json["data"]["since"]) == (0, None)
+    assert f"No comment of {config} is known to be missing." in again.out
     program("undo")
     assert config.read_text() == stripped
+    assert program("config", "heal", "--dry-run", "--json").json["data"]["missing"] == 4
 
 
 def test_heal_finds_a_loss_behind_later_edits(program: Runner, config: Path) -> None:
@@ -284,17 +287,33 @@ def test_heal_finds_a_loss_behind_later_edits(program: Runner, config: Path) -> 
     assert config.read_text() == CONFIG + "b: 2\n"
 
 
-def test_comments_that_a_person_removed_are_not_missed(program: Runner, config: Path) -> None:
-    """One comment less is somebody's wish; so is what a snapshot kept after a loss, and what our own edit took."""
+def test_a_heal_offers_whatever_another_program_dropped(program: Runner, config: Path) -> None:
+    """A single comment too, and also behind a snapshot; the doctor keeps silent about both, and says so."""
     program("config", "set", "a", "1")
     config.write_text(config.read_text().replace("   # since May", ""))
-    one_less = program("config", "heal")
+    one_less = program("config", "heal", "--dry-run", "--json").json["data"]
+    quiet = program("doctor", "--only", "config.comments_lost", "-v")
     strip(config)
-    lost = program("config", "heal", "--dry-run")
+    warned = program("doctor", "--only", "config.comments_lost", "--strict")
     program("config", "snapshot")
-    meant = program("config", "heal")
+    after_snapshot = program("config", "heal", "--dry-run", "--json").json["data"]
+    accepted = program("doctor", "--only", "config.comments_lost", "--strict")
 
-    assert [one_less.code, lost.code, meant.code] == [1, 0, 1]
+    assert [one_less["back"], after_snapshot["back"]] == [1, 4]
+    assert [quiet.code, warned.code, accepted.code] == [0, 1, 0]
+    assert "1 comment of before is not in config.yaml" in quiet.out
+
+
+def test_what_our_own_edit_took_out_is_named(program: Runner, config: Path) -> None:
+    """It is not missing, so there is nothing to do; the entry that has it is told by its real id."""
+    identity = program("config", "snapshot", "--json").json["data"]["history_id"]
+    program("config", "unset", "plugins")
+
+    ran = program("config", "heal")
+
+    assert ran.code == 0
+    assert f"canon-ops config heal --since {identity}" in ran.out
+    assert program("config", "heal", "--since", identity, "--yes").code == 0
 
 
 def test_heal_takes_comments_from_a_named_entry(program: Runner, config: Path) -> None:
@@ -303,7 +322,6 @@ def test_heal_takes_comments_from_a_named_entry(program: Runner, config: Path) -
     strip(config)
     program("config", "snapshot")
 
-    assert program("config", "heal").code == 1
     assert program("config", "heal", "--since", identity, "--yes").code == 0
     assert config.read_text() == CONFIG
 

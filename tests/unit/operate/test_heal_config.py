@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.history import History, Retention
 from canon_ops.files.transaction import Transaction
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.operate.edit_config import edit_config
-from canon_ops.operate.heal_config import HEAL_LABEL, find_loss, keep_comments
+from canon_ops.operate.heal_config import HEAL_LABEL, find_loss, healed_document, keep_comments
 
 COMMENTED = b"# one\na: 1  # two\n# three\nb: 2\n"
 STRIPPED = b"a: 1\nb: 2\n"
@@ -47,11 +48,11 @@ def test_a_loss_is_found_with_its_text(home: HermesHome) -> None:
     loss = find_loss(home)
 
     assert loss is not None
-    assert (loss.text, loss.count, loss.command) == (COMMENTED, 3, "config set")
+    assert ([source.text for source in loss.sources], loss.count, loss.command) == ([COMMENTED], 3, "config set")
 
 
 def test_a_loss_lasts_through_our_own_edits(home: HermesHome) -> None:
-    """The gap is between two commits, however many came after it; the last gap counts."""
+    """The gap is between two commits, however many came after it; every gap counts."""
     ours(home, COMMENTED)
     theirs(home, STRIPPED)
     ours(home, STRIPPED + b"c: 3\n")
@@ -62,11 +63,11 @@ def test_a_loss_lasts_through_our_own_edits(home: HermesHome) -> None:
     second = find_loss(home)
 
     assert first is not None and second is not None
-    assert (first.count, second.count) == (3, 2)
+    assert (first.count, second.count, len(second.sources)) == (3, 5, 2)
 
 
 def test_what_is_back_is_no_loss(home: HermesHome) -> None:
-    """However it came back; and a heal ends the search even when its comments went later, by our own edit."""
+    """However it came back; and what our own edit takes out later was meant to go."""
     ours(home, COMMENTED)
     theirs(home, STRIPPED)
     ours(home, COMMENTED, HEAL_LABEL)
@@ -81,12 +82,75 @@ def test_what_is_back_is_no_loss(home: HermesHome) -> None:
     ("present", "is_loss"),
     [(b"# one\na: 1  # two\nb: 2\n", False), (b"# one\na: 1\nb: 2\n", True), (STRIPPED, True), (COMMENTED, False)],
 )
-def test_half_of_the_comments_is_a_persons_wish(home: HermesHome, present: bytes, is_loss: bool) -> None:
-    """Hermes drops them all; who takes a few means them."""
+def test_half_of_the_comments_is_no_alarm(home: HermesHome, present: bytes, is_loss: bool) -> None:
+    """Hermes drops them all; who takes a few may mean them, but whoever asks gets them back."""
     ours(home, COMMENTED)
     theirs(home, present)
 
-    assert (find_loss(home) is not None) is is_loss
+    loss = find_loss(home)
+
+    assert (loss is not None and loss.is_worth_a_warning) is is_loss
+    assert (loss.count if loss else 0) == COMMENTED.count(b"#") - present.count(b"#")
+
+
+@pytest.mark.parametrize("label", ["config snapshot", "install canon"])
+def test_a_snapshot_has_only_the_comments_that_it_has(home: HermesHome, label: str) -> None:
+    """After a loss it ends the alarm, and forgets nothing; however many follow."""
+    ours(home, COMMENTED)
+    theirs(home, STRIPPED)
+    for _ in range(2):
+        with Transaction(home.path, label=label) as transaction:
+            transaction.keep(home.config_file)
+
+    loss = find_loss(home)
+
+    assert loss is not None
+    assert (loss.count, loss.is_worth_a_warning, loss.sources[0].text) == (3, False, COMMENTED)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_an_undone_heal_is_no_barrier(home: HermesHome, times: int) -> None:
+    """Its comments are missing again, and there again when the undo is undone."""
+    ours(home, COMMENTED)
+    theirs(home, STRIPPED)
+    ours(home, COMMENTED, HEAL_LABEL)
+    for _ in range(times):
+        newest = History(home.path).records()[0]
+        with Transaction(home.path, label="undo") as transaction:
+            transaction.take_back(newest)
+            transaction.commit()
+
+    loss = find_loss(home)
+
+    assert (loss.count if loss else 0) == (3 if times % 2 else 0)
+
+
+def test_a_comment_that_moved_is_there(home: HermesHome) -> None:
+    """Its key is gone, so it stands elsewhere with its old path in front; it is not asked for again."""
+    ours(home, COMMENTED)
+    theirs(home, b"a: 1\n")
+    loss = find_loss(home)
+    assert loss is not None
+    document, healed = healed_document(loss, ConfigDocument.parse(b"a: 1\n"))
+    ours(home, document.data, HEAL_LABEL)
+
+    assert [each.path for each in healed.moved] == ["b"]
+    assert find_loss(home) is None
+
+
+def test_every_loss_is_made_good(home: HermesHome) -> None:
+    """Comments of several gaps come back in one heal, each to its key; what stood there stays."""
+    ours(home, b"a: 1  # one\nb: 2  # two\nc: 3  # three\n")
+    theirs(home, b"a: 1  # one\nb: 2\nc: 3  # three\n")
+    ours(home, b"a: 1  # one\nb: 2\nc: 3  # three\nd: 4  # four\n")
+    theirs(home, b"a: 1\nb: 2\nc: 3\nd: 4\n# five\n")
+    loss = find_loss(home)
+    assert loss is not None
+
+    document, healed = healed_document(loss, ConfigDocument.parse(home.config_file.read_bytes()))
+
+    assert (loss.count, healed.back) == (4, 4)
+    assert document.data == b"a: 1  # one\nb: 2  # two\nc: 3  # three\nd: 4  # four\n\n# five\n"
 
 
 def test_hermes_own_help_is_not_missed(home: HermesHome) -> None:
@@ -125,7 +189,7 @@ def test_an_installation_keeps_a_commented_text_once(home: HermesHome) -> None:
 
 
 def test_the_text_with_the_comments_outlives_the_retention(home: HermesHome) -> None:
-    """As long as they are missing; once they are back, or not wanted any more, it goes like every other."""
+    """As long as they are missing; once they are back it goes like every other."""
     few = Retention(entries=3)
 
     def edit(number: int) -> None:
@@ -137,11 +201,10 @@ def test_the_text_with_the_comments_outlives_the_retention(home: HermesHome) -> 
         edit(number)
     loss = find_loss(home)
     entries = len(History(home.path).records())
-    with Transaction(home.path, label="config snapshot") as transaction:
-        transaction.keep(home.config_file)
+    ours(home, COMMENTED, HEAL_LABEL)
     edit(7)
 
-    assert loss is not None and loss.text == COMMENTED
+    assert loss is not None and loss.sources[0].text == COMMENTED
     assert entries == 4
     assert len(History(home.path).records()) == 3
 
