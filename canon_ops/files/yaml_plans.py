@@ -35,6 +35,7 @@ from canon_ops.files.yaml_quoting import Room, Style, choose_style
 __all__ = ["Plan", "Planner"]
 
 Span = tuple[int, int]
+_BREAKS = ("\n", "\r")  # a lone CR ends a line, for PyYAML
 _END_MARK = re.compile(r"^\.\.\.", re.MULTILINE)
 _BLOCK_HEAD = re.compile(r"(?:[&!]\S+\s+)*[|>][-+0-9]*")
 _PROPERTIES = re.compile(r"[&!]\S+(?:[ \t]+[&!]\S+)*")
@@ -94,7 +95,7 @@ class Planner:
         text, newline = self.layout.text, self.layout.document.newline
         end = text.index("\n...") + 1 if "\n..." in text else len(text)
         head = text[:end]
-        glue = newline if head and not head.endswith("\n") else ""
+        glue = newline if head and not head.endswith(_BREAKS) else ""
         if self.layout.comments:
             glue += newline
         entry = self.engine.render(value, key=key, room="block").replace("\n", newline)
@@ -171,7 +172,7 @@ class Planner:
             start = self._without_blank_line(start)
         if siblings == 1 and _END_MARK.search(text, stop):  # an end mark needs a document before it
             return Plan(f"{text[:start]}{{}}{self.layout.document.newline}{text[stop:]}", (start, stop), (start, stop))
-        if stop == len(text) and not text.endswith("\n"):
+        if stop == len(text) and not text.endswith(_BREAKS):
             start = len(text[:start].removesuffix("\n").removesuffix("\r"))  # the file goes on ending without one
         return Plan(text[:start] + text[stop:], (start, stop), (start, stop))
 
@@ -190,7 +191,7 @@ class Planner:
     def _below(self, way: Way, write: Callable[[str], str]) -> Plan:
         """Add behind the last line of a block; nothing that follows the document's last value is given to ``write``."""
         text, end, stop = self.layout.text, self.layout.ends[id(way.node)], self._stop(way)
-        if stop == len(text) and not text.endswith("\n") and last_block_text(way.node) is not None:
+        if stop == len(text) and not text.endswith(_BREAKS) and last_block_text(way.node) is not None:
             raise EngineFault(
                 "the file ends in a block text (| or >) without a line end; whatever follows would give that text one",
                 fix=f"echo >> {self.layout.document.file}",
@@ -211,7 +212,7 @@ class Planner:
         A comment below would become part of it, and without a last line end its own last one cannot be told.
         """
         rest = self.layout.text[stop:].lstrip()
-        only_line = rest.startswith("#") or (not rest and not self.layout.text.endswith("\n"))
+        only_line = rest.startswith("#") or (not rest and not self.layout.text.endswith(_BREAKS))
         return "line" if only_line else "block"
 
     def _tidy(self, new: str) -> str:
@@ -219,7 +220,7 @@ class Planner:
         old = self.layout.text
         if "\n" in old and "\n" not in old.replace("\r\n", ""):
             new = re.sub(r"(?<!\r)\n", "\r\n", new)
-        if old and not old.endswith("\n"):
+        if old and not old.endswith(_BREAKS):
             new = new.removesuffix("\n").removesuffix("\r")
         return new
 
@@ -241,7 +242,7 @@ class Planner:
         column = dash - line_start(self.layout.text, dash)
         line = " " * column + "-" + " " * gap + self.engine.render(item, room="line", like=like)
         newline = self.layout.document.newline
-        if text[:end].endswith("\n"):
+        if text[:end].endswith(_BREAKS):
             return text[:end] + line + newline + text[end:]
         return text[:end] + newline + line + text[end:]
 

@@ -15,8 +15,10 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.history import Retention
 from canon_ops.files.transaction import Transaction, edit_files
+from canon_ops.files.yaml_difference import differences
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.operate.earlier_text import earlier_text
 from canon_ops.operate.shown_config import MaskTree, shown_value
 
 __all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed", "sparing_comments"]
@@ -39,6 +41,7 @@ class ConfigEdited:
         files: the files that changed, or would.
         diff: unified, secrets masked; empty when nothing changes.
         history_id: what ``undo`` takes; None for a plan and for no change.
+        repeated: other paths that read differently now, since an alias or a merge key repeats there what was changed.
     """
 
     path: str
@@ -49,6 +52,7 @@ class ConfigEdited:
     diff: str
     history_id: str | None
     dry_run: bool
+    repeated: tuple[str, ...] = ()
 
 
 def edit_config(
@@ -64,6 +68,7 @@ def edit_config(
     lock_timeout_s: float = 10.0,
     retention: Retention | None = None,
     with_diff: bool = True,
+    takes_out: bool = False,
 ) -> ConfigEdited:
     """Apply ``edit`` to the home's config.yaml, which is created when it does not exist.
 
@@ -76,6 +81,7 @@ def edit_config(
         mask_tree: hides secrets in the values before and after.
         retention: how much history stays.
         with_diff: False when nobody will look at it.
+        takes_out: ``edit`` removes what is at ``path``, or from the list there; see :mod:`earlier_text`.
 
     Raises:
         ManagedHome, PinnedByAdministrator: the home, or the value, belongs to somebody else.
@@ -92,6 +98,7 @@ def edit_config(
         old = ConfigDocument.parse(data or b"", str(file))
         new = edit(old)
         if new.data != old.data:
+            new = earlier_text(home, old, new, path) if takes_out else new
             files.stage(file, new.data, private=True)
         changes = files.changes()
         return ConfigEdited(
@@ -103,6 +110,7 @@ def edit_config(
             diff="".join(change.diff(mask=mask) for change in changes) if with_diff else "",
             history_id=files.commit(),
             dry_run=dry_run,
+            repeated=_repeated(old, new, path),
         )
 
     def make() -> Transaction:
@@ -116,6 +124,19 @@ def edit_config(
         )
 
     return edit_files(once, make)
+
+
+def _repeated(old: ConfigDocument, new: ConfigDocument, path: KeyPath) -> tuple[str, ...]:
+    """The paths of a change that lie elsewhere than where it was made."""
+    if b"*" not in old.data or new.data == old.data:
+        return ()
+    names = [str(name) for name in path]
+    elsewhere = []
+    for each in differences(old.value, new.value):
+        parts = [str(part) for part in each.path]
+        if parts[: len(names)] != names and names[: len(parts)] != parts:
+            elsewhere.append(format_path(tuple(part if type(part) is int else str(part) for part in each.path)))
+    return tuple(elsewhere)
 
 
 def sparing_comments(home: HermesHome, retention: Retention | None = None) -> Retention:

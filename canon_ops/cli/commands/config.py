@@ -16,6 +16,7 @@ from canon_ops.cli.output import Block, Diff, Line, Mark, Problem, Raw, Result
 from canon_ops.cli.redaction import SECRET_MARK
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.value_options import ask_value, refuse_argument, value_elsewhere, value_sources
+from canon_ops.cli.writer_view import named
 from canon_ops.errors import ExitCode, RefusedError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
@@ -158,11 +159,12 @@ def set_command(
 def unset_command(context: Context, key: str, allow_reformat: bool, write: WriteOptions) -> Result:
     """Remove one key from the Hermes configuration.
 
-    The comment lines directly above the key go with it, every other comment stays. A key that is not there is no
-    change.
+    The comment lines directly above the key go with it, every other comment stays; mappings around it stay, empty if
+    need be. Taking out what the last edit put in gives back the very text from before it, as long as nobody wrote
+    since. A key that is not there is no change.
     """
     path = parse_path(key)
-    editing = Editing(path, f"config unset {key}", write, allow_reformat, removes_key=True)
+    editing = Editing(path, f"config unset {key}", write, allow_reformat, removes_key=True, takes_out=True)
     return _edited(context, editing, lambda document: document.unset(path), None)
 
 
@@ -209,7 +211,7 @@ def remove_command(
     change.
     """
     path, item = parse_path(key), parse_value(value, kind)
-    editing = Editing(path, f"config remove {key}", write, allow_reformat, convert)
+    editing = Editing(path, f"config remove {key}", write, allow_reformat, convert, takes_out=True)
     return _edited(context, editing, lambda document: document.remove(path, item), item)
 
 
@@ -246,6 +248,7 @@ class Editing:
         label: the command as the history shows it; never with the value, which may be a secret.
         convert: turn a text at ``path`` into a list of its comma-separated words first.
         removes_key: the key itself goes.
+        takes_out: that, or items of the list there.
         argument: the value as it stood on the command line; it must not turn out to be a secret.
     """
 
@@ -255,6 +258,7 @@ class Editing:
     allow_reformat: bool
     convert: bool = False
     removes_key: bool = False
+    takes_out: bool = False
     argument: str | None = None
 
 
@@ -284,6 +288,7 @@ def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Resu
             lock_timeout_s=context.preferences.lock_timeout_s,
             retention=context.preferences.retention,
             with_diff=with_diff,
+            takes_out=editing.takes_out,
         )
 
     context.redact.learn_tree(editing.path, new)
@@ -314,7 +319,7 @@ def _refuse_new_secret(editing: Editing, old: ConfigDocument, new: ConfigDocumen
 
 def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Block]:
     file = done.files[0] if done.files else context.home.config_file
-    view: list[Block] = [Line(f"Hermes profile {context.home.profile_name}: {file}")]
+    view: list[Block] = [Line(f"Hermes profile {context.home.profile_name}: {named(file)}")]
     if not done.changed:
         state = "not set" if editing.removes_key else f"already {_shown(done.after)}"
         view.append(Line(f"{done.path} is {state}; nothing to change.", Mark.OK))
@@ -325,6 +330,9 @@ def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Bloc
         verb = "Would change" if done.dry_run else "Changed"
         what = f"{_shown(done.before)} -> {_shown(done.after)}"
     view.append(Line(f"{verb} {done.path}: {what}", Mark.OK))
+    if done.repeated:
+        verb = "would change" if done.dry_run else "changed"
+        view.append(Line(f"An alias repeats it, so these {verb} too: {', '.join(done.repeated)}", Mark.WARNING))
     if editing.write.diff:
         view.append(Diff(done.diff))
     return view

@@ -364,3 +364,25 @@ def test_a_key_that_is_almost_a_known_one_is_noticed(program: Runner, config: Pa
     assert ran.code == 0
     assert ("Hint:" in ran.err) is (near is not None)
     assert near is None or f"{near} is." in ran.err
+
+
+def test_what_an_alias_repeats_is_named(program: Runner, config: Path) -> None:
+    """An edit at the anchor changes more than one path, and says which."""
+    config.write_text("a: &m\n  k: 1\nb: *m\n")
+
+    planned, done = program("config", "set", "a.k", "2", "--dry-run"), program("config", "set", "a.k", "2", "--json")
+
+    assert "An alias repeats it, so these would change too: b.k" in planned.out
+    assert done.json["data"]["repeated"] == ["b.k"]
+
+
+def test_a_link_is_named_with_the_file_that_is_written(program: Runner, config: Path) -> None:
+    """The real one behind it; the link stays."""
+    real = config.with_name("real.yaml")
+    config.rename(real)
+    config.symlink_to(real.name)
+
+    ran = program("config", "set", "a", "1")
+
+    assert ran.out.splitlines()[0] == f"Hermes profile default: {config} -> {real}"
+    assert config.is_symlink()

@@ -281,3 +281,13 @@ def test_unknown_places_are_not_found() -> None:
     """An item of a list that does not exist is not made up."""
     with pytest.raises(NoSuchKey):
         document("").set(("a", 0), 1)
+
+
+@pytest.mark.parametrize("text", ["a: 1\nb: 2\r", "a: 1\r\nb: 'x'\r", "a: 1\nb: {k: 1} # c\r", "a: 1\nb:\n  - 1\r"])
+def test_a_lone_carriage_return_ends_the_last_line(text: str) -> None:
+    """It stays below an edit elsewhere, and a new last line has an end as well."""
+    document = ConfigDocument.parse(text.encode())
+
+    assert document.set(("a",), 7).data.decode() == text.replace("a: 1", "a: 7")
+    assert document.set(("z",), 1).data.decode().startswith(f"{text}z: 1")
+    assert document.set(("z",), 1).data.decode().endswith(("\n", "\r"))
