@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from canon_ops.cli.context import Context
+from canon_ops.cli.named_file import named
 from canon_ops.cli.output import Block, Diff, Line
 from canon_ops.cli.session import WriteOptions
 from canon_ops.operate.writing import Written
 
-__all__ = ["diff_of", "first_line", "named"]
+__all__ = ["diff_of", "first_line"]
 
 
 def first_line(context: Context, written: Written) -> Line:
     """The Hermes profile, and the files that change."""
     files = ", ".join(map(named, written.files)) or "no file changes"
     return Line(f"Hermes profile {context.home.profile_name}: {files}")
-
-
-def named(file: Path) -> str:
-    """A file as a report names it: with the real one behind a link, which is the one that is written."""
-    return f"{file} -> {file.resolve()}" if file.is_symlink() else str(file)
 
 
 def diff_of(written: Written, write: WriteOptions) -> list[Block]:

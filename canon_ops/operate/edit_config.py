@@ -18,7 +18,6 @@ from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.yaml_difference import differences
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.operate.earlier_text import earlier_text
 from canon_ops.operate.shown_config import MaskTree, shown_value
 
 __all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed", "sparing_comments"]
@@ -98,7 +97,10 @@ def edit_config(
         old = ConfigDocument.parse(data or b"", str(file))
         new = edit(old)
         if new.data != old.data:
-            new = earlier_text(home, old, new, path) if takes_out else new
+            if takes_out:
+                from canon_ops.operate.earlier_text import earlier_text  # the other edits need none of it
+
+                new = earlier_text(home, old, new, path)
             files.stage(file, new.data, private=True)
         changes = files.changes()
         return ConfigEdited(

@@ -12,11 +12,11 @@ import click
 
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
+from canon_ops.cli.named_file import named
 from canon_ops.cli.output import Block, Diff, Line, Mark, Problem, Raw, Result
 from canon_ops.cli.redaction import SECRET_MARK
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.value_options import ask_value, refuse_argument, value_elsewhere, value_sources
-from canon_ops.cli.writer_view import named
 from canon_ops.errors import ExitCode, RefusedError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
