@@ -49,7 +49,8 @@ class HalfSentError(OutsideError):
 
     def __init__(self, error: CanonOpsError, operation: Operation) -> None:
         sent, count = operation.confirmed, len(operation.messages)
-        super().__init__(f"{error.what} {sent} of {count} parts are sent; the rest follows when a gateway runs.")
+        said = f"{error.what} {sent} of {count} parts are sent; the rest follows when a gateway runs."
+        super().__init__(said, fix="hermes gateway run")
 
 
 async def send_standalone(

@@ -42,9 +42,9 @@ def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str, *, s
 
 
 @pytest.mark.timeout(600)
-def test_ten_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_three_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """T1: at work, idle and while it starts; the slice of `make crash-canon` that every run has."""
-    check(crash(tmp_path, schedule(1, 10), seed=1), capsys, "seed 1", strict=False)
+    check(crash(tmp_path, schedule(1, 3), seed=1), capsys, "seed 1", strict=False)
 
 
 @pytest.mark.long

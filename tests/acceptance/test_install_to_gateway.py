@@ -56,10 +56,13 @@ def test_each_stage_of_an_installation_is_what_the_doctor_says(tmp_path: Path, b
     home = resolve_home(environ)
     home.path.mkdir()
     home.config_file.write_text(QUIET)
+    home.config_file.chmod(0o600)  # a key stands in it
     ends = box.endpoints
     no_credential = {
         "creds.present": "error",
-        **dict.fromkeys(["creds.binding", "creds.accepted", "net.proxy", "net.api", "net.stream"], "skipped"),
+        **dict.fromkeys(
+            ["creds.binding", "creds.accepted", "creds.ambiguous", "net.proxy", "net.api", "net.stream"], "skipped"
+        ),
         **dict.fromkeys(["net.tls", "net.clock", "net.environment"], "skipped"),
     }
     no_gateway = {"gateway.running": "info"}
@@ -68,7 +71,9 @@ def test_each_stage_of_an_installation_is_what_the_doctor_says(tmp_path: Path, b
     outcome = install(home, environ, InstallOptions(), Unattended())
     installed = remarks(home, environ)
     profile = profile_entry(agentId="agent_sandbox", apiKey=ends.agent_key, baseUrl=ends.api, streamUrl=ends.stream)
-    user.joinpath(".canon", "agents.json").write_text(json.dumps({"ops": profile}))
+    agents = user / ".canon" / "agents.json"
+    agents.touch(mode=0o600)
+    agents.write_text(json.dumps({"ops": profile}))
     registered = remarks(home, environ)
     with GatewayProcess.start(
         home, python=find_host(environ).python, environ=environ, log=tmp_path / "gateway.out"

@@ -30,6 +30,9 @@ security: {tirith_enabled: false, allow_lazy_installs: false}   # and this one
 onboarding: {profile_build: "off"}
 memory: {memory_enabled: false, user_profile_enabled: false}
 kanban: {dispatch_in_gateway: false}
+streaming: {enabled: true}
+approvals: {mode: manual}
+display: {platforms: {canon: {interim_assistant_messages: false, tool_progress: "off"}}}
 plugins:
   enabled: []
 """
@@ -75,6 +78,8 @@ class LayoutHost:
         self.home.mkdir(exist_ok=True)
         (self.home / "config.yaml").write_text(CONFIG)
         (self.home / ".env").write_text(ENV)
+        for name in ("config.yaml", ".env"):
+            (self.home / name).chmod(0o600)
         canon = self.user / ".canon"
         canon.mkdir()
         canon.chmod(0o700)

@@ -66,7 +66,7 @@ def commands() -> list[Told]:
     return [
         told
         for told in told_commands()
-        if (words := told.words.split())[0].strip("'\"") not in PROSE and not MARKS & {*words}
+        if (words := told.words.split()) and words[0].strip("'\"") not in PROSE and not MARKS & {*words}
     ]
 
 
