@@ -16,7 +16,23 @@ from tests.support.cures import Told, told_commands, uncured
 COMING: set[str] = set()
 
 # Sentences in which the program's name is followed by something else than a command.
-PROSE = {"$@", "--help", "X", "command", "in", "installed", "instead", "is", "never", "runs", "that", "to", "wrote"}
+PROSE = {
+    "$@",
+    "--help",
+    "-p",
+    "X",
+    "command",
+    "in",
+    "installed",
+    "instead",
+    "is",
+    "never",
+    "runs",
+    "that",
+    "to",
+    "was",
+    "wrote",
+}
 
 # Errors that need none, by class.
 NEEDS_NO_CURE = {
@@ -97,6 +113,9 @@ def complaint(words: str) -> str | None:
                 path.append(left.pop(0))
             assert child is not None
             node = child
+        takes_words = any(isinstance(param, click.Argument) for param in node.params)
+        if left[-1:] == ["X"] and not takes_words and not "".join(left[-2:-1]).startswith("-"):
+            left.pop()  # options that are known at run time only
         try:
             options, extra, _ = node.make_parser(click.Context(node)).parse_args(left)
         except click.UsageError as exc:
