@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["spinner"]
 
+_SPINNER_CELLS = 3  # the spinner, the blank behind it, and the last column, at which some terminals wrap
+
 
 @contextmanager
 def spinner(session: Session, text: str) -> Iterator[Tell]:
@@ -22,6 +24,7 @@ def spinner(session: Session, text: str) -> Iterator[Tell]:
         session.detail(text)
         yield Sparing(session.detail)
         return
+    from rich.cells import cell_len, set_cell_size
     from rich.console import Console
 
     from canon_ops.cli.terminal import visible
@@ -39,7 +42,13 @@ def spinner(session: Session, text: str) -> Iterator[Tell]:
         legacy_windows=False,
         _environ={},  # the decision about colour and width is ours
     )
-    status = console.status(visible(session.redact(text)), spinner="dots" if canvas.unicode else "line")
+
+    def fitted(text: str) -> str:
+        """On one line beside the spinner: a line that wraps cannot be replaced cleanly."""
+        shown, room = visible(session.redact(text)), canvas.width - _SPINNER_CELLS
+        return shown if cell_len(shown) <= room else set_cell_size(shown, room - 1) + ("…" if canvas.unicode else "~")
+
+    status = console.status(fitted(text), spinner="dots" if canvas.unicode else "line")
 
     @contextmanager
     def interlude() -> Iterator[None]:
@@ -56,7 +65,7 @@ def spinner(session: Session, text: str) -> Iterator[Tell]:
         for stream in streams:
             stream.interlude = interlude
         try:
-            yield lambda now: status.update(visible(session.redact(now)))
+            yield lambda now: status.update(fitted(now))
         finally:
             for stream, earlier in zip(streams, before, strict=True):
                 stream.interlude = earlier

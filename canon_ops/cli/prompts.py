@@ -31,6 +31,7 @@ def prompts_for(session: Session) -> Prompts:
     return Unattended(session.say, yes=session.options.yes)
 
 
+_ANSWER_CELLS = 10  # for "(Y/n) Yes" and the like, behind a question
 _ESCAPE_S = 0.2  # how long Esc waits for the rest of an arrow key: a slow line needs more than a local one
 
 
@@ -53,7 +54,10 @@ class TerminalPrompts:
         answer = self._ask(
             question,
             lambda **look: questionary.text(
-                _with_hint(question, default), validate=_verdict(complain), validate_while_typing=True, **look
+                self._folded(_with_hint(question, default)),
+                validate=_verdict(complain),
+                validate_while_typing=True,
+                **look,
             ),
         )
         return str(answer) or (default or "")
@@ -69,7 +73,10 @@ class TerminalPrompts:
         answer = self._ask(
             question,
             lambda **look: questionary.password(
-                _with_hint(question, None), validate=_verdict(complain), validate_while_typing=False, **look
+                self._folded(_with_hint(question, None)),
+                validate=_verdict(complain),
+                validate_while_typing=False,
+                **look,
             ),
         )
         self._session.redact.add(str(answer))
@@ -84,11 +91,15 @@ class TerminalPrompts:
             )
             for choice in choices
         ]
+        asked = self._folded(visible(question.text))
+        longest = max(len(str(row.title)) for row in rows)
+        if len(asked) + longest + _ANSWER_CELLS > self._canvas.width:
+            asked += "\n "  # what was chosen then stands on a line of its own
         self._help(question)
         answer = self._ask(
             question,
             lambda **look: questionary.select(
-                visible(question.text),
+                asked,
                 choices=rows,
                 default=default,
                 instruction="(arrow keys, then Enter)",
@@ -106,7 +117,10 @@ class TerminalPrompts:
             return True
         self._help(question)
         return bool(
-            self._ask(question, lambda **look: questionary.confirm(visible(question.text), default=default, **look))
+            self._ask(
+                question,
+                lambda **look: questionary.confirm(self._folded(visible(question.text)), default=default, **look),
+            )
         )
 
     def note(self, text: str) -> None:
@@ -114,6 +128,10 @@ class TerminalPrompts:
 
     def progress(self, text: str) -> AbstractContextManager[Tell]:
         return spinner(self._session, text)
+
+    def _folded(self, text: str) -> str:
+        """Broken between words: the library breaks at the edge of the screen. The last line keeps room to answer."""
+        return "\n".join(wrapped(text, self._canvas.width - _ANSWER_CELLS, 2))
 
     def _help(self, question: Question) -> None:
         """A line above a question whose own line is full."""

@@ -184,9 +184,12 @@ class Session:
     def say(self, text: str) -> None:
         """One line of conversation on stderr; ``--quiet`` silences it."""
         if not self.options.quiet:
-            from canon_ops.cli.terminal import visible
+            from canon_ops.cli.terminal import visible, wrapped
 
-            self.streams.err.write(f"{visible(text)}\n")
+            err, shown = self.streams.err, visible(text)
+            is_sentence = shown[:1].isalnum() and shown.endswith(".") and "\n" not in shown  # no line of a diff
+            lines = wrapped(shown, err.width, 0) if err.is_terminal and is_sentence else [shown]
+            err.write("".join(f"{line}\n" for line in lines))
 
     def detail(self, text: str) -> None:
         """One line on stderr that only ``--verbose`` asks for."""

@@ -32,8 +32,8 @@ from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 __all__ = ["STEPS", "DemoFailed", "Step"]
 
 _MAKE_A_HOST = (
-    "python3 -m venv demo-venv && demo-venv/bin/pip install hermes-agent==0.19.0 'canon-ops[sandbox]' "
-    "&& demo-venv/bin/canon-ops demo"
+    "python3 -m venv demo-venv && demo-venv/bin/pip install hermes-agent==0.19.0 "
+    "&& canon-ops demo --python demo-venv/bin/python"
 )
 _OWNER_PHONE = "+15550100"  # the owner who lives in the sandbox
 _POLL_S = 0.2  # the sandbox's owner decides at once

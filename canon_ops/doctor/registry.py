@@ -26,7 +26,7 @@ from canon_ops.doctor.checks import (
 )
 from canon_ops.errors import UsageError
 
-__all__ = ["CHECKS", "LIVE_CHECKS", "UnknownCheck", "areas", "select"]
+__all__ = ["CHECKS", "LIVE_CHECKS", "NothingToAsk", "UnknownCheck", "areas", "select"]
 
 CHECKS: tuple[Check, ...] = (
     *host.CHECKS,
@@ -56,6 +56,12 @@ class UnknownCheck(UsageError):
     code = "check_unknown"
 
 
+class NothingToAsk(UsageError):
+    """What is wanted and what is skipped leave no check."""
+
+    code = "check_none"
+
+
 def areas(checks: Sequence[Check] = CHECKS) -> tuple[str, ...]:
     """The areas, in the order of the checks."""
     return tuple(dict.fromkeys(check.area for check in checks))
@@ -68,6 +74,7 @@ def select(
 
     Raises:
         UnknownCheck: a name that no check, or no area, has.
+        NothingToAsk: no check is left.
     """
     ids = {check.id for check in checks}
     for name in (*only, *skip):
@@ -79,4 +86,9 @@ def select(
                 f"There is no area {name!r}; areas are {', '.join(areas(checks))}.", fix="canon-ops doctor --list"
             )
     wanted = [check for check in checks if not (only or area) or check.id in only or check.area in area]
-    return tuple(check for check in wanted if check.id not in skip)
+    left = tuple(check for check in wanted if check.id not in skip)
+    if not left:
+        raise NothingToAsk(
+            "Every check that is wanted is skipped, too; nothing is left to ask.", fix="leave out --skip"
+        )
+    return left

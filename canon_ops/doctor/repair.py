@@ -198,7 +198,7 @@ class QuoteAnew(DotenvRepair):
 
 @dataclass(frozen=True, slots=True)
 class MakePrivate:
-    """Take a file from group and others; what its owner may do stays."""
+    """Take a file or a folder from group and others; what its owner may do stays."""
 
     file: Path
 

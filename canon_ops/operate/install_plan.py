@@ -15,7 +15,7 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import FileChange, Transaction
-from canon_ops.hermes.audited import AuditedHost, Refused, audit
+from canon_ops.hermes.audited import AuditedHost, Evidence, Refused, audit
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import try_imports
@@ -40,6 +40,10 @@ __all__ = [
     "plan_usable_package",
 ]
 
+_EVIDENCE = {
+    Evidence.RUN: "this combination was tried with Canon",
+    Evidence.DOCUMENT: "this combination is known from Hermes' documentation",
+}
 DENIED, FOREIGN = "plugin_denied", "plugin_foreign"
 
 
@@ -131,7 +135,7 @@ class InstallPlan:
         names, host = self.options.platform, self.host
         said = [
             f"Hermes {host.version} on Python {host.facts.python} ({host.python}), found through {host.how.value}; "
-            f"audited by {self.audited.evidence.value}.",
+            f"{_EVIDENCE[self.audited.evidence]}.",
             f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}.",
             *(self.package.sentences() if self.package else ["Package: left alone."]),
         ]

@@ -71,8 +71,8 @@ class SetupAnswers:
     start_over: bool = False  # --start-over
     wait_s: float = _WAIT_S  # --wait
 
-    def as_options(self) -> str:
-        """The answers as they are typed, in the order of the fields; never a key, nor what is the default."""
+    def as_words(self) -> str:
+        """The command with these answers, in the order of the fields; never a key, nor what is the default."""
         given = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _NOT_TYPED}
         words = [
             f"--{name.replace('_', '-')} {shlex.quote(value.value if isinstance(value, Way) else value)}"
@@ -80,7 +80,8 @@ class SetupAnswers:
             if value
         ]
         words += ["--start-over"] if self.start_over else []
-        return " ".join(words + ([f"--wait {self.wait_s:g}"] if self.wait_s != _WAIT_S else []))
+        words += [f"--wait {self.wait_s:g}"] if self.wait_s != _WAIT_S else []
+        return " ".join(["setup canon", *words])
 
     def implied_way(self) -> Way | None:
         """The way that the given answers belong to; None when they leave it open.

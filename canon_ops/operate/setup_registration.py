@@ -185,7 +185,7 @@ def _fix_of(stage: SetupStage, wanted: Wanted, refused: RegistrationRefused) -> 
     answers = _answers_of(stage, wanted)
     if refused.is_owner_unknown:
         answers = replace(answers, owner_phone="NUMBER")
-    call = stage.place.home.own_command(f"setup canon {answers.as_options()}")
+    call = stage.place.home.own_command(answers.as_words())
     return call if refused.is_owner_unknown else f"change what it complains about: {call}"
 
 
@@ -194,7 +194,11 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
 
     def tell(state: Registration) -> None:
         if state.phase is Phase.WAIT:
-            stage.prompts.note(f"Request {state.request_id} is with the owner, who approves it in the Canon app.")
+            limit_s = stage.answers.wait_s
+            waiting = f"; waiting up to {limit_s:g} s for that (--wait)" if limit_s else ""
+            stage.prompts.note(
+                f"Request {state.request_id} is with the owner, who approves it in the Canon app{waiting}."
+            )
         watch(state)
 
     async def carry_out() -> Registration:
@@ -239,7 +243,7 @@ def _is_in_keyring(stage: SetupStage, name: str) -> bool:
 
 def _waiting(request_id: str, left_s: float) -> str:
     minutes, seconds = divmod(max(0, round(left_s)), 60)
-    return f"Waiting for the owner: request {request_id}, {minutes}:{seconds:02} left (Ctrl-C: go on later)"
+    return f"Waiting for the owner: {minutes}:{seconds:02} left (Ctrl-C: go on later), request {request_id}"
 
 
 def _stays(state: Registration) -> str:

@@ -71,6 +71,7 @@ class Endpoints:
     agent_key: str
     environment_id: str
     owner_id: str
+    owner_phone: str
     conversation_id: str
 
     def as_dict(self) -> dict[str, str]:

@@ -121,6 +121,7 @@ class CanonSandbox:
             agent_key=agent.api_key,
             environment_id=self.options.environment_id,
             owner_id=agent.owner_id,
+            owner_phone=self.engine.world.humans[agent.owner_id].phone,
             conversation_id="conv_direct",
         )
 

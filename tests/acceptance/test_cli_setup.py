@@ -91,6 +91,8 @@ def test_from_the_first_question_to_a_bound_profile(
     flat = text.replace("\n", "").replace(" ", "")
     assert "✓Ops(agent_000001)answersforthisprofileoncanon-dev-v1,keptasCanonprofileops." in flat
     assert "agk_live" not in text
+    for whole in ("Register or reconnect an agent", "canon-dev-v1 - development", "who approves it in the"):
+        assert whole in text  # lines end between words
 
 
 @pytest.mark.parametrize("asked", slice_of(range(len(QUESTIONS))), ids=lambda index: QUESTIONS[index][0])
@@ -193,8 +195,8 @@ def test_the_wait_shows_the_request_and_counts_down(environ: dict[str, str]) -> 
     """While the owner thinks: the request's id, and less and less time."""
     with CanonSandbox(CanonOptions()) as canon, Screen([*words(canon), "--wait", "90"], environ) as screen:
         answer(screen, QUESTIONS)
-        screen.wait_for("Waiting for the owner: request reg_000001, 1:30 left")
-        screen.wait_for("Waiting for the owner: request reg_000001, 1:27 left")
+        screen.wait_for("Waiting for the owner: 1:30 left (Ctrl-C: go on later), request reg_000001")
+        screen.wait_for("Waiting for the owner: 1:27 left")
         canon.human.approve()
         assert screen.finish(timeout_s=30) == 0
 

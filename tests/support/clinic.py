@@ -142,7 +142,7 @@ def open_clinic(user: Path, box: CanonSandbox, *, version: str = "0.19.0") -> Cl
     )
     clinic = Clinic(user, python, box)
     clinic.home.mkdir()
-    user.joinpath(".canon").mkdir()
+    user.joinpath(".canon").mkdir(mode=0o700)
     clinic.write_config(CONFIG)
     clinic.write_env("CANON_ALLOW_ALL_USERS=true\n")
     clinic.write_profiles(ops=clinic.profile())

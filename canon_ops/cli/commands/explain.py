@@ -100,7 +100,7 @@ def _of_error(code: str) -> Explained:
 
     known = error_classes()
     if code not in known:
-        near = get_close_matches(code, [*known, *(check.id for check in CHECKS)], n=1, cutoff=0.6)
+        near = get_close_matches(code, [*known, *(check.id for check in CHECKS)], n=1, cutoff=0.75)
         fix = f"canon-ops explain {near[0]}" if near else "canon-ops doctor --list"
         raise NothingToExplain(f"{code!r} is neither a check nor an error code.", fix=fix)
     first = known[code][0]

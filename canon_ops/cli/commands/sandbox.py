@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shlex
 import signal
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +20,8 @@ from canon_ops.cli.errors import Terminated
 from canon_ops.cli.output import Fields, Result
 from canon_ops.errors import OutsideError
 from canon_ops.files.writable import require_place
+from canon_ops.hermes.host_call import OUR_DISTRIBUTION
+from canon_ops.operate.setup_answers import SetupAnswers
 from canon_ops.sandbox.options import PROJECTS, CanonOptions, Endpoints, ModelEndpoints, ModelOptions
 
 __all__ = ["SandboxNotInstalled", "borgee_command", "canon_command", "model_command"]
@@ -45,8 +52,27 @@ class SandboxNotInstalled(OutsideError):
     def __init__(self, missing: str) -> None:
         super().__init__(
             f"The sandbox needs {missing}, which is not installed.",
-            fix="python -m pip install 'canon-ops[sandbox]'",
+            fix=_installation_of(_server_libraries()),
         )
+
+
+def _server_libraries() -> list[str]:
+    """What the extra asks for, one by one: an index need not have this package, and cannot be asked for its extra."""
+    from packaging.requirements import Requirement
+
+    try:
+        wanted = [Requirement(text) for text in requires(OUR_DISTRIBUTION) or ()]
+    except PackageNotFoundError:  # a checkout that is not installed
+        return ["starlette", "uvicorn"]
+    return [f"{one.name}{one.specifier}" for one in wanted if one.marker and one.marker.evaluate({"extra": "sandbox"})]
+
+
+def _installation_of(libraries: Sequence[str]) -> str:
+    """The command that puts them into the interpreter that runs this."""
+    python, words = shlex.quote(sys.executable), " ".join(map(shlex.quote, libraries))
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {python} {words}"
+    return f"{python} -m pip install {words}"
 
 
 @declare(
@@ -87,6 +113,16 @@ def canon_command(
 
     def announce(endpoints: Endpoints) -> None:
         context.emit(Result(endpoints, (Fields(tuple(endpoints.as_dict().items())),)))
+        answers = SetupAnswers(
+            environment=endpoints.environment_id,
+            base_url=endpoints.api,
+            stream_url=endpoints.stream,
+            owner_phone=endpoints.owner_phone,
+        )
+        context.say(f"Register an agent here: {context.home.own_command(answers.as_words())}")
+        if not auto_approve:
+            header = f"-H 'X-Sandbox-Token: {endpoints.admin_token}'"
+            context.say(f"Approve the oldest request: curl -X POST {header} -d '{{}}' {endpoints.admin}/approve")
         context.say("Serving until Ctrl-C.")
 
     if ready_file is not None:

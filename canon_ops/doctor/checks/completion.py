@@ -36,7 +36,7 @@ CHECKS = (
         "Do the completion scripts that are installed fit this program?",
         _current,
         about=About(
-            "canon-ops was updated after `canon-ops completion install`, or a part of the scripts was deleted.",
+            "This program was updated after `canon-ops completion install`, or a part of the scripts was deleted.",
             "Everything works; the shell does not complete what is new, and offers what is gone.",
             "Install the scripts again: `canon-ops completion install SHELL`.",
             ("BASH_COMPLETION_USER_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"),

@@ -64,7 +64,8 @@ def _to_go_on(examination: Examination, pending: PendingFile, name: str, again: 
         return Fix(again)
     return Fix(
         f"delete {name} from {pending.file} when nobody waits for it; to go on with it in another Hermes profile, "
-        f"which then uses it instead of {current}: {again.replace('canon-ops ', 'canon-ops -p PROFILE ', 1)}"
+        f"which then uses it instead of {current}: "
+        f"canon-ops setup canon --canon-profile {shlex.quote(name)} --profile PROFILE"
     )
 
 

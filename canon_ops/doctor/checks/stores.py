@@ -28,7 +28,7 @@ def _agents_file(examination: Examination) -> Answer:
     except FactMissing:  # config.yaml or .env cannot be read; the file's mode can be told all the same
         pass
     found = [_open_to_others(file) for file in (paths.agents_file, paths.pending_file)]
-    told = tuple(each for each in found if each is not None)
+    told = tuple(each for each in (*found, _folder_open_to_others(paths.home)) if each is not None)
     return told or Finding(Status.OK, "The files of Canon's profiles are in order.", at=Place(str(paths.agents_file)))
 
 
@@ -41,6 +41,22 @@ def _open_to_others(file: Path) -> Finding | None:
         return None
     fix = Fix(f"chmod 600 {shlex.quote(str(file))}", MakePrivate(file))
     return Finding(Status.ERROR, f"{file} has mode {mode:04o}: others can read the keys in it.", fix, Place(str(file)))
+
+
+def _folder_open_to_others(folder: Path) -> Finding | None:
+    """Who can write the folder can put another file in the place of one that nobody else can read."""
+    try:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+    except OSError:
+        return None
+    if not mode & 0o077:
+        return None
+    fix = Fix(f"chmod 700 {shlex.quote(str(folder))}", MakePrivate(folder))
+    if mode & 0o022:
+        told = f"{folder} has mode {mode:04o}: others can replace the files with the keys."
+        return Finding(Status.ERROR, told, fix, Place(str(folder)))
+    told = f"{folder} has mode {mode:04o}: others can look into the folder where the keys are."
+    return Finding(Status.INFO, told, fix, Place(str(folder)))
 
 
 def _ambiguous(examination: Examination) -> Finding:

@@ -177,6 +177,14 @@ def test_a_file_that_is_not_the_expected_one_is_left(program: Runner, unclear: P
     assert "maybe" in unclear.read_text()
 
 
+def test_nothing_left_to_ask_is_a_wrong_call(program: Runner) -> None:
+    """A check that is wanted and skipped at once would look as if all were well."""
+    ran = program("doctor", "--only", "config.parse", "--skip", "config.parse")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "fix: leave out --skip" in ran.err
+
+
 def test_options_of_fix_need_fix(program: Runner) -> None:
     """A dry run of nothing is a wrong call."""
     assert program("doctor", "--dry-run").code == 2

@@ -163,6 +163,14 @@ def profiles_for_everybody(clinic: Clinic) -> None:
     clinic.user.joinpath(".canon", "agents.json").chmod(0o644)
 
 
+def folder_of_profiles_that_others_may_change(clinic: Clinic) -> None:
+    clinic.user.joinpath(".canon").chmod(0o777)
+
+
+def folder_of_profiles_that_others_may_list(clinic: Clinic) -> None:
+    clinic.user.joinpath(".canon").chmod(0o755)
+
+
 def key_in_the_config(clinic: Clinic) -> None:
     clinic.write_profiles(ops=clinic.profile(), other={"apiKey": OTHER_KEY, "clientType": "codex"})
     clinic.write_config(CONFIG + f"mine:\n  notes: {OTHER_KEY}\n")
@@ -238,6 +246,8 @@ FILE_FAULTS = (
     Fault(env_that_others_may_change, {"env.mode": "error"}, "others can change it"),
     Fault(shell_with_another_value, {"env.shadowed": "warning"}, "another CANON_HOME_CHANNEL than .env"),
     Fault(profiles_for_everybody, {"creds.agents_file": "error"}, "has mode 0644: others can read the keys"),
+    Fault(folder_of_profiles_that_others_may_change, {"creds.agents_file": "error"}, "others can replace the files"),
+    Fault(folder_of_profiles_that_others_may_list, {"creds.agents_file": "info"}, "mode 0755: others can look into"),
     Fault(key_in_the_config, {"creds.copies": "error"}, "config.yaml.bak holds a key that is in use"),
     Fault(key_in_a_shell_history, {"creds.copies": "error"}, ".bash_history holds a key that is in use"),
     Fault(

@@ -200,7 +200,7 @@ def test_an_old_request_does_not_take_a_home_that_works(clinic: Clinic) -> None:
 
     assert beside is not None and alone is not None
     assert beside.command.startswith(f"delete new from {clinic.user / '.canon' / 'pending-registrations.json'} when")
-    assert beside.command.endswith(" instead of ops: canon-ops -p PROFILE setup canon --canon-profile new")
+    assert beside.command.endswith(" instead of ops: canon-ops setup canon --canon-profile new --profile PROFILE")
     assert alone.command == "canon-ops setup canon --canon-profile new"
 
 

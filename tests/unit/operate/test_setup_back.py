@@ -184,7 +184,7 @@ def test_the_wait_tells_request_and_time_left(tmp_path: Path) -> None:
 
     assert len(person.shown) > 5
     assert all(
-        re.fullmatch(rf"Waiting for the owner: request {request_id}, 0:0[01] left .*", text) for text in person.shown
+        re.fullmatch(rf"Waiting for the owner: 0:0[01] left .*, request {request_id}", text) for text in person.shown
     )
 
 

@@ -51,6 +51,7 @@ def test_the_ready_file_appears_whole_and_private(tmp_path: Path) -> None:
         "agent_key",
         "environment_id",
         "owner_id",
+        "owner_phone",
         "conversation_id",
     ]
     assert content["agent_key"].startswith("agk_live_sandbox_")
