@@ -40,8 +40,11 @@ def _duplicate(examination: Examination) -> Answer:
             found.append(_finding(examination, Status.WARNING, each, DropEarlier(name)))
         else:
             told = f"Line {each.line} of .env: {each.message}; the values differ."
-            lines = " or ".join(str(one.line) for one in examination.dotenv() if one.name == name)
-            advice = Fix(f"keep the right one of {name} in {examination.home.env_file}: delete line {lines}")
+            *others, last = (str(one.line) for one in examination.dotenv() if one.name == name)
+            lines = f"{', '.join(others)} and {last}"
+            advice = Fix(
+                f"keep the line with the right value of {lines} in {examination.home.env_file}, delete the rest"
+            )
             found.append(Finding(Status.WARNING, told, advice, _place(examination, each), {"code": each.code}))
     return tuple(found) or Finding(Status.OK, "Each name of .env is set once.")
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
+import canon_ops
 from canon_ops.errors import ExitCode
 from canon_ops.operate.prompts import Choice, MissingAnswer, Prompts, Question, Unattended
 
@@ -46,3 +50,31 @@ def test_notes_and_progress_are_said() -> None:
         prompts.note("three")
 
     assert said == ["one", "two", "three"]
+
+
+# Questions that take no answer for a yes, and why that loses nothing.
+YES_BY_DEFAULT = {
+    "canon_ops/operate/config_in_editor.py": "asked after an editor that a person sits at",
+    "canon_ops/operate/install.py": "decision C3: the first install opens Canon, and says so",
+    "canon_ops/operate/setup_questions.py": "shows a number, or an address, that was answered",
+    "canon_ops/cli/commands/doctor.py": "writes the one new file that --bundle names",
+}
+
+
+def test_no_missing_answer_counts_as_consent() -> None:
+    """Whatever takes something away asks with ``require_consent``, which no default answers."""
+    folder = Path(canon_ops.__file__).parent
+    found = {
+        f"canon_ops/{file.relative_to(folder)}"
+        for file in folder.rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "confirm"
+        for word in call.keywords
+        if word.arg == "default"
+        and not (isinstance(word.value, ast.Constant) and word.value.value is False)
+        and isinstance(call.func.value, ast.Name | ast.Attribute)
+        and "questionary" not in ast.unparse(call.func.value)
+        and "aside" not in ast.unparse(call.func.value)
+    }
+
+    assert found == set(YES_BY_DEFAULT)
