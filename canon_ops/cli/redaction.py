@@ -17,6 +17,7 @@ __all__ = ["SECRET_MARK", "Redactor"]
 SECRET_MARK = "[secret]"  # noqa: S105 - what stands in place of one
 _SHORTEST = 8  # a shorter value is as likely a word of the sentence as the secret
 _SHORTEST_IN_DIFF = 3  # there a short one is hidden where it stands alone
+_FOLDERS = ("PWD", "OLDPWD")  # of the shell: where it works, although a setting of that name would be a password
 _ASSIGNMENT = re.compile(
     r"""(?P<before>\s*(?:\#+\s*)?(?:-\s+|export\s+)?["']?(?P<name>[\w-]+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
     re.DOTALL,
@@ -36,7 +37,7 @@ class Redactor:
         self._short: set[str] = set()
         self._masked: dict[str, int] = {}  # values behind telling names in diffs, in the order in which they were met
         self._lesson: Callable[[], None] | None = None
-        self.learn(environ)
+        self.learn({name: value for name, value in environ.items() if name not in _FOLDERS})
 
     def before_quoting(self, lesson: Callable[[], None]) -> None:
         """Let ``lesson`` teach this the secrets of files, when it is needed: see :meth:`catch_up`."""

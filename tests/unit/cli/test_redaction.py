@@ -34,8 +34,9 @@ def test_key_shapes_are_hidden_though_nobody_named_them(text: str) -> None:
         ({}, "agk_live_sandbox_0001"),
         ({"MY_TOKEN": "on"}, "turned on"),
         ({"EDITOR": "/usr/bin/vim"}, "/usr/bin/vim"),
+        ({"PWD": "/home/ada/agents", "OLDPWD": "/home/ada/agents"}, "/home/ada/agents/.env has mode 0600."),
     ],
-    ids=["public web key", "sandbox key", "too short to tell", "ordinary variable"],
+    ids=["public web key", "sandbox key", "too short to tell", "ordinary variable", "working folder"],
 )
 def test_what_is_no_secret_stays_readable(environ: dict[str, str], text: str) -> None:
     """Public keys, sandbox keys, short words and ordinary variables are shown."""
