@@ -28,6 +28,7 @@ from canon_ops.errors import UsageError
 
 __all__ = ["OperatorCommand", "command"]
 
+_STAND_IN = re.compile("[\udc80-\udcff]")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
@@ -90,6 +91,7 @@ class OperatorCommand(click.Command):
         session: Session = ctx.find_root().obj
         values = dict(ctx.params)
         session.is_parsed = True
+        _refuse_bytes(self, values)
         session.options = CommonOptions(**_taken(values, CommonOptions))
         if self.writes:
             values["write"] = WriteOptions(**_taken(values, WriteOptions))
@@ -235,6 +237,16 @@ def _digests(
         if not _SHA256.fullmatch(digest):
             raise UsageError(f"{digest!r} is not a SHA-256 (64 hexadecimal digits).", fix="sha256sum FILE")
     return tuple((Path(file) if file else None, digest.lower()) for file, _, digest in parted)
+
+
+def _refuse_bytes(command: click.Command, values: dict[str, Any]) -> None:
+    """Refuse words that are not UTF-8, which arrive with stand-ins for their bytes; names of files may be anything."""
+    for param in command.params:
+        given = values.get(param.name or "")
+        for text in given if isinstance(given, tuple) else (given,):
+            if isinstance(text, str) and not text.isascii() and _STAND_IN.search(text):
+                name = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+                raise UsageError(f"{name} holds bytes that are no UTF-8.", fix=f"give {name} as UTF-8 text")
 
 
 def _taken(values: dict[str, Any], options: type) -> dict[str, Any]:

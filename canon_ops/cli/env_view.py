@@ -63,8 +63,9 @@ def lint_view(context: Context, done: EnvFixed, write: WriteOptions, notice: str
         for problem in done.left
     ]
     if not done.left:
+        verb = "would be" if write.dry_run and done.fixed else "is"
         view.append(
-            Line("Every line of .env is read alike by the gateway, by Hermes' commands and by a shell.", Mark.OK)
+            Line(f"Every line of .env {verb} read alike by the gateway, by Hermes' commands and by a shell.", Mark.OK)
         )
     view += [Line(notice, Mark.WARNING)] if notice else []
     return [*view, *diff_of(done.written, write)]

@@ -50,7 +50,7 @@ def failure_of(exc: BaseException) -> Failure:
         case click.NoSuchOption():
             return Failure(Problem("usage", _no_such_option(exc), _way_out(exc)), ExitCode.USAGE)
         case click.UsageError():
-            return Failure(Problem("usage", exc.format_message() + _variable_of(exc), _help_of(exc)), ExitCode.USAGE)
+            return Failure(Problem("usage", *_wrong_usage(exc)), ExitCode.USAGE)
         case click.ClickException():
             return Failure(Problem("usage", exc.format_message()), ExitCode.USAGE)
         case Terminated():
@@ -77,13 +77,19 @@ def _no_such_option(exc: click.NoSuchOption) -> str:
     return f"No such option: {exc.option_name}.{near}"
 
 
-def _variable_of(exc: click.UsageError) -> str:
-    """Where a value that nobody typed came from."""
+def _wrong_usage(exc: click.UsageError) -> tuple[str, str | None]:
+    """The sentence and its cure: a value that nobody typed comes from a variable, and goes with it."""
+    message, variable = exc.format_message(), _variable_of(exc)
+    if variable is None:
+        return message, _help_of(exc)
+    return f"{message} It came from the variable {variable}.", f"unset {variable}   # or give it another value"
+
+
+def _variable_of(exc: click.UsageError) -> str | None:
     if not isinstance(exc, click.BadParameter) or exc.ctx is None or exc.param is None or exc.param.name is None:
-        return ""
-    if exc.ctx.get_parameter_source(exc.param.name) is not ParameterSource.ENVIRONMENT:
-        return ""
-    return f" It came from the variable {exc.param.envvar}."
+        return None
+    from_variable = exc.ctx.get_parameter_source(exc.param.name) is ParameterSource.ENVIRONMENT
+    return str(exc.param.envvar) if from_variable else None
 
 
 def _way_out(exc: click.NoSuchOption) -> str | None:

@@ -5,7 +5,8 @@ The last assignment of a name is the one that counts, so it is the one that is e
 result is read again before it is handed out: the name has the new value, every other name has its old one.
 
 A byte-order mark stays where it is. For the gateway it belongs to the name on the first line, so that the assignment
-there is another one than ``NAME``; ``env lint`` says so.
+there is another one than ``NAME``; ``env lint`` says so. An edit of that name gives the mark a line of its own, so that
+the gateway reads the name that people see.
 """
 
 from __future__ import annotations
@@ -19,8 +20,18 @@ from typing import ClassVar, Self
 from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.dotenv_readers import Reader, differing, hermes_values, quotings
 from canon_ops.settings.dotenv import DotenvEntry, DotenvLine, lay_over, read_dotenv, read_lines
+from canon_ops.settings.encodings import to_utf8
 
-__all__ = ["ALL_READERS", "MARK", "BadName", "DotenvDocument", "UnreadableEnv", "UnwritableValue", "comment_beside"]
+__all__ = [
+    "ALL_READERS",
+    "MARK",
+    "BadName",
+    "DotenvDocument",
+    "UnreadableEnv",
+    "UnwritableValue",
+    "comment_beside",
+    "to_utf8",
+]
 
 ALL_READERS = frozenset(Reader)
 MARK = "\ufeff"  # what some editors put before a UTF-8 text
@@ -130,6 +141,8 @@ class DotenvDocument:
                 f"the value for {name} holds bytes that are no UTF-8", fix="give it as UTF-8 text", file=self.file
             )
         last = self._last(name)
+        if last is None and (apart := self._mark_apart())._last(name) is not None:
+            return apart.set(name, value, readers=readers)
         before, old = self.written(name) if last else ("", "")
         clean = before in (name, f"export {name}")
         if clean and self.get(name) == value and not set(differing(name, value, old)) & set(readers):
@@ -141,12 +154,14 @@ class DotenvDocument:
 
     def remove(self, name: str) -> DotenvDocument:
         """Remove every assignment of ``name``, so that none of an earlier line comes back."""
+        if self._last(name) is None:
+            apart = self._mark_apart()
+            return apart.remove(name) if apart._last(name) is not None else self
         document = self
         while (line := document._last(name)) is not None:
             text = document.text[: line.start] + document.text[line.end :]
             document = document._with(text)
-        if document is not self:
-            self._prove(document, name, None, hermes=False)
+        self._prove(document, name, None, hermes=False)
         return document
 
     def without_duplicates(self, name: str) -> DotenvDocument:
@@ -160,6 +175,10 @@ class DotenvDocument:
     def without_mark(self) -> DotenvDocument:
         """Remove the byte-order mark, so that the first line sets the name that people read there."""
         return self._with(self.text.removeprefix(MARK))
+
+    def _mark_apart(self) -> DotenvDocument:
+        """The same with the mark on a line of its own, where it belongs to no name."""
+        return self._with(f"{MARK}{self._newline}{self.text[1:]}") if self.text.startswith(MARK) else self
 
     def with_plain_line_ends(self) -> DotenvDocument:
         """End every line in LF alone."""
@@ -230,7 +249,7 @@ class DotenvDocument:
         if not failing:
             raise UnwritableValue(
                 f"{self.file} is not UTF-8, and the value for {name} has characters beyond ASCII",
-                fix=f"iconv -f ISO-8859-1 -t UTF-8 {self.file} > {self.file}.utf8 && mv {self.file}.utf8 {self.file}",
+                fix=to_utf8("ISO-8859-1", self.file),
                 file=self.file,
             )
         names = {Reader.DOTENV: "the gateway", Reader.HERMES: "the hermes command", Reader.SHELL: "a shell"}
@@ -238,7 +257,9 @@ class DotenvDocument:
         raise UnwritableValue(
             f"{' and '.join(names[reader] for reader in failing)} would read something else than the value for {name}, "
             "however it is quoted",
-            fix="--readers hermes,dotenv lets the shell read it otherwise" if only_shell else None,
+            fix="--readers hermes,dotenv lets the shell read it otherwise"
+            if only_shell
+            else "choose a value without quotes, backslashes, # and $",
             file=self.file,
         )
 
@@ -284,6 +305,6 @@ def _is_text(value: str) -> bool:
 def _unreadable(encoding: str, file: str) -> UnreadableEnv:
     return UnreadableEnv(
         f"{file} is {encoding}, which cannot be edited line by line",
-        fix=f"iconv -f {encoding} -t UTF-8 {file} > {file}.utf8 && mv {file}.utf8 {file}",
+        fix=to_utf8(encoding, file),
         file=file,
     )

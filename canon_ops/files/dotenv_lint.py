@@ -13,6 +13,7 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.files.dotenv_editor import MARK, DotenvDocument
 from canon_ops.files.dotenv_readers import Reader, hermes_values, shell_value
 from canon_ops.settings.dotenv import DotenvLine, lay_over, read_lines
+from canon_ops.settings.encodings import to_utf8
 
 __all__ = ["EnvProblem", "fix_dotenv", "lint_dotenv"]
 
@@ -97,7 +98,7 @@ def _about_the_file(document: DotenvDocument, data: bytes) -> list[EnvProblem]:
                 line,
                 None,
                 "the file is not UTF-8: the gateway reads it as Latin-1, the hermes command replaces such characters",
-                f"iconv -f ISO-8859-1 -t UTF-8 {document.file} > {document.file}.utf8",
+                to_utf8("ISO-8859-1", document.file),
             )
         )
     if b"\r\n" in data:
@@ -169,7 +170,7 @@ def _about_names(document: DotenvDocument) -> list[EnvProblem]:
             continue
         if "${" in entry.value:  # quoting anew would replace the reference by what it means today
             message = f"{entry.name} holds a reference ${{…}}, which the hermes command does not fill in"
-            found.append(EnvProblem("env_readers", entry.line, entry.name, message, None))
+            found.append(EnvProblem("env_readers", entry.line, entry.name, message, "write the value out in its place"))
             continue
         if value != entry.value:
             message = f"{entry.name} holds characters beyond ASCII, which the gateway drops from credentials"
@@ -181,7 +182,7 @@ def _about_names(document: DotenvDocument) -> list[EnvProblem]:
             who = ", ".join(["the gateway", *others])
             message = f"{who} and {last} read different values for {entry.name}"
             automatic = _can_be_quoted(document, entry.name, value)
-            fix = "canon-ops env lint --fix" if automatic else None
+            fix = "canon-ops env lint --fix" if automatic else "choose a value without quotes, backslashes, # and $"
             found.append(EnvProblem("env_readers", entry.line, entry.name, message, fix, automatic))
     return found
 

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import yaml
 
 from canon_ops.errors import RefusedError
+from canon_ops.settings.encodings import to_utf8
 
 __all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
 
@@ -145,7 +146,7 @@ def read_yaml(data: bytes, file: str, *, new: str | None = None) -> YamlText:
         line = data.count(b"\n", 0, error.start) + 1
         raise _Encoding(
             f"{file} is not UTF-8 at line {line}: Hermes cannot read it",
-            fix=f"iconv -f ISO-8859-1 -t UTF-8 {file}",
+            fix=to_utf8("ISO-8859-1", file),
             file=file,
             line=line,
             column=error.start - data.rfind(b"\n", 0, error.start),

@@ -56,6 +56,7 @@ class EnvEdited:
     Attributes:
         before, after: the bare texts; None where the file sets nothing. Ask ``is_secret_name`` before showing them.
         duplicates: lines that set the same name earlier, and count for nothing.
+        is_utf8: the file is; if not, the gateway and the hermes command read it differently.
     """
 
     name: str
@@ -63,6 +64,7 @@ class EnvEdited:
     after: str | None
     duplicates: tuple[int, ...]
     written: Written
+    is_utf8: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def _edited(writing: Writing, name: str, edit: Callable[[DotenvDocument], Dotenv
 
     written = _write(writing, once, lambda each: is_public_name(each) or (each == name and not is_secret_name(each)))
     duplicates = tuple(entry.line for entry in after.entries if entry.name == name and entry.overridden_by is not None)
-    return EnvEdited(name, before.get(name), after.get(name), duplicates, written)
+    return EnvEdited(name, before.get(name), after.get(name), duplicates, written, after.encoding == "utf-8")
 
 
 def _write(

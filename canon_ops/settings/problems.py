@@ -22,6 +22,7 @@ import shlex
 from collections.abc import Sequence
 
 from canon_ops.errors import ConflictError, CredentialError, RefusedError, UsageError
+from canon_ops.settings.encodings import to_utf8
 from canon_ops.settings.provenance import Origin
 
 __all__ = [
@@ -328,7 +329,7 @@ class UnreadableDotenv(RefusedError, ValueError):
     def __init__(self, encoding: str, file: str) -> None:
         super().__init__(
             f"{file} is {encoding}; Hermes does not read it",
-            fix=f"iconv -f {encoding} -t UTF-8 {file} > {file}.utf8 && mv {file}.utf8 {file}",
+            fix=to_utf8(encoding, file),
             file=file,
         )
 

@@ -24,6 +24,7 @@ from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.list_credentials import Place
 from canon_ops.operate.read_env import Variable, find_variable, list_variables
 from canon_ops.operate.writing import Written
+from canon_ops.settings.encodings import to_utf8
 from canon_ops.settings.secret import Secret
 
 __all__ = ["get_command", "lint_command", "list_command", "set_command", "unset_command"]
@@ -158,7 +159,11 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
     context.home.require_existing()
     found = find_variable(context.home, context.environ, name)
     if found is None:
-        problem = Problem("env_absent", f"Nothing sets {name}, in {context.home.env_file} or in the environment.")
+        problem = Problem(
+            "env_absent",
+            f"Nothing sets {name}, in {context.home.env_file} or in the environment.",
+            context.home.own_command(f"env set {name}"),
+        )
         return Result(VariableFound(name, False, None, False, None, ()), (), ExitCode.FAILED, (problem,))
     masked = is_secret_variable(name, found.value)
     if masked:
@@ -326,6 +331,10 @@ def _edited(context: Context, done: EnvEdited, write: WriteOptions) -> Result:
         lines = ", ".join(map(str, done.duplicates))
         fix = context.home.own_command("env lint --fix")
         view.append(Line(f"Line {lines} sets {name}, too, and counts for nothing: {fix}", Mark.WARNING))
+    if not done.is_utf8:
+        cure = to_utf8("ISO-8859-1", str(context.home.env_file))
+        sentence = "The file is not UTF-8: the gateway reads it as Latin-1, the hermes command replaces such characters"
+        view.append(Line(f"{sentence}: {cure}", Mark.WARNING))
     if report.also_set_by:
         view.append(Line(about_shell(name, done.after), Mark.WARNING))
     view += [Line(notice, Mark.WARNING)] if notice else []

@@ -98,6 +98,22 @@ class TestSet:
         assert not any("hunter2" in each.out + each.err for each in (refused, done, base, *ran))
         assert program("env", "get", "DATABASE_URL", "--reveal", "--yes").out == f"{url}\n"
 
+    def test_a_file_that_is_not_utf8_is_told(self, program: Runner, user: User) -> None:
+        """With the command that converts it in its place."""
+        user.env_file.parent.mkdir(exist_ok=True)
+        user.env_file.write_bytes("NAME=caf\xe9\n".encode("latin-1"))
+        user.env_file.chmod(0o600)
+
+        ran = program("env", "set", "CANON_AGENT", "desk")
+
+        assert ran.code == 0
+        assert "The file is not UTF-8: the gateway reads it as Latin-1" in ran.out
+        told = next(line for line in ran.out.splitlines() if "not UTF-8" in line)
+        cure = told.partition("replaces such characters: ")[2]
+        subprocess.run(["sh", "-c", cure], check=True)
+        assert user.env_file.read_text("utf-8") == "NAME=caf\xe9\nCANON_AGENT=desk\n"
+        assert user.env_file.stat().st_mode & 0o077 == 0
+
     @pytest.mark.parametrize("name", ["CANON_API_KEY", "GITHUB_TOKEN", "SSH_PRIVATE_KEY", "GITHUB_PAT", "DB_PASS"])
     def test_a_secret_is_never_an_argument(self, program: Runner, user: User, name: str) -> None:
         """BR-56: it is refused, and nothing is written."""
@@ -115,8 +131,8 @@ class TestSet:
             (("1A", "x"), 2, "'1A' is not a name for a variable"),
             (("CANON_ALLOW_ALL_USERS", "maybe"), 2, "CANON_ALLOW_ALL_USERS must be true or false; 'maybe' is not"),
             (("CANON_TURN_VERBOSITY", "loud"), 2, "CANON_TURN_VERBOSITY cannot be 'loud'; allowed are auto"),
-            (("A", "\udcff"), 1, "the value for A holds bytes that are no UTF-8"),
-            (("A\udcff", "x"), 2, "is not a name for a variable"),
+            (("A", "\udcff"), 2, "VALUE holds bytes that are no UTF-8"),
+            (("A\udcff", "x"), 2, "NAME holds bytes that are no UTF-8"),
             (("A", "two\nlines"), 1, "the value for A holds a line break"),
             (("A", "x", "--stdin"), 2, "The value is given twice"),
             (("A", "--stdin", "--from-env", "B"), 2, "Give one of --stdin, --from-file and --from-env"),
@@ -353,6 +369,15 @@ class TestLint:
 
     ENV = "CANON_AGENT: desk\nA=1\nKEY\nB=x # note\nA=2\nC=\"open\nit''s\n"
 
+    def test_a_plan_says_that_it_is_one(self, program: Runner, user: User) -> None:
+        """A dry run has changed nothing, up to its last line."""
+        user.write_env("A=1\nA=2\n")
+
+        planned, done = program("env", "lint", "--fix", "--dry-run"), program("env", "lint", "--fix")
+
+        assert "Every line of .env would be read alike" in planned.out
+        assert "Every line of .env is read alike" in done.out
+
     def test_each_oddity_is_a_line(self, program: Runner, user: User) -> None:
         """BR-28: with its number and its cure, exit 1, and nothing written."""
         user.write_env(self.ENV)
@@ -395,7 +420,7 @@ class TestLint:
         for call in (("lint",), ("list",), ("get", "A"), ("set", "A", "1"), ("unset", "A")):
             ran = program("env", *call)
             assert ran.code == 1
-            assert "fix: iconv -f UTF-16LE" in ran.err
+            assert "fix: (umask 077; iconv -f UTF-16LE" in ran.err
 
 
 def test_another_hermes_profile_is_meant_by_its_name(program: Runner, user: User) -> None:

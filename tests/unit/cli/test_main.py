@@ -140,3 +140,30 @@ def test_a_stream_that_cannot_encode_gets_escapes(program: Runner) -> None:
     ran = program("version", "--json", encoding="ascii")
 
     assert ran.out.isascii()
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"), [("CANON_OPS_COLOR", ("version",)), ("CANON_OPS_JSON", ("config", "path"))]
+)
+def test_a_bad_variable_is_cured_by_its_name(
+    program: Runner, monkeypatch: pytest.MonkeyPatch, variable: str, words: tuple[str, ...]
+) -> None:
+    """Nobody typed the value, so the help page would not help."""
+    monkeypatch.setenv(variable, "zz")
+
+    ran = program(*words)
+
+    assert ran.code == 2
+    assert f"fix: unset {variable}" in ran.err + ran.out
+
+
+@pytest.mark.parametrize(
+    "words", [("config", "get", "a\udcff"), ("config", "set", "a", "\udcff"), ("env", "get", "\udcff")]
+)
+def test_bytes_that_are_no_text_are_wrong_usage(program: Runner, words: tuple[str, ...]) -> None:
+    """An argument that is not UTF-8 is refused before anything looks at it."""
+    ran = program(*words)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "holds bytes that are no UTF-8." in ran.err
+    assert "fix: give " in ran.err

@@ -66,7 +66,7 @@ def after(data: bytes, name: str, value: str) -> bytes:
             b"\xef\xbb\xbfA=1\n",
             "A",
             "3",
-            b"\xef\xbb\xbfA=1\nA=3\n",
+            b"\xef\xbb\xbf\nA=3\n",
             id="the gateway takes a mark for a part of the name",
         ),
     ],
@@ -242,3 +242,17 @@ def test_the_model_of_the_shell_never_promises_too_much(tmp_path: Path) -> None:
 
     assert read_by_shell("/bin/sh", [written for written, _ in promised], tmp_path) == [value for _, value in promised]
     assert len(promised) > 400
+
+
+@pytest.mark.parametrize("text", ["A=1\nB=2\n", "export A=1\nB=2\n", "A='1'\r\nB=2\r\n"])
+def test_a_mark_goes_apart_from_the_name_that_is_edited(text: str) -> None:
+    """It stays the first thing of the file; the gateway reads the name, and there is no second one."""
+    document = DotenvDocument.parse(b"\xef\xbb\xbf" + text.encode())
+
+    edited, removed = document.set("A", "3"), document.remove("A")
+
+    assert (document.get("A"), edited.get("A"), edited.get("B")) == (None, "3", "2")
+    assert edited.data.startswith(b"\xef\xbb\xbf") and edited.data.count(b"A=") == 1
+    assert removed.data.startswith(b"\xef\xbb\xbf") and b"A=" not in removed.data
+    assert document.remove("C") is document
+    assert document.set("B", "5").data == b"\xef\xbb\xbf" + text.replace("B=2", "B=5").encode()

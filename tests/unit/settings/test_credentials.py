@@ -9,6 +9,7 @@ import pytest
 
 from canon_ops.errors import CanonOpsError, ExitCode
 from canon_ops.settings.credentials import Resolution, enablement_seed, is_configured, resolve
+from canon_ops.settings.encodings import to_utf8
 from canon_ops.settings.environments import connection_for
 from canon_ops.settings.problems import (
     AmbiguousProfile,
@@ -419,7 +420,7 @@ REFUSED: dict[str, tuple[Surroundings, type[CanonOpsError], str]] = {
     "UTF-32 .env": (
         around(dotenv="\ufeffA=1".encode("utf-32-le")),
         UnreadableDotenv,
-        "iconv -f UTF-32 -t UTF-8 /h/.env > /h/.env.utf8 && mv /h/.env.utf8 /h/.env",
+        to_utf8("UTF-32", "/h/.env"),
     ),
 }
 

@@ -13,6 +13,7 @@ import pytest
 from dotenv.parser import parse_stream
 
 from canon_ops.settings.dotenv import DotenvEntry, decode_dotenv, lay_over, read_dotenv, read_lines
+from canon_ops.settings.encodings import to_utf8
 from canon_ops.settings.problems import UnreadableDotenv
 
 FILES = {
@@ -165,4 +166,4 @@ def test_utf_32_is_refused_with_the_way_to_convert_it(encoding: str) -> None:
     with pytest.raises(UnreadableDotenv, match="UTF-32") as caught:
         read_dotenv(data, file="/h/.env")
 
-    assert caught.value.fix == "iconv -f UTF-32 -t UTF-8 /h/.env > /h/.env.utf8 && mv /h/.env.utf8 /h/.env"
+    assert caught.value.fix == to_utf8("UTF-32", "/h/.env")
