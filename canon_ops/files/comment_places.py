@@ -8,7 +8,7 @@ around it, at the end of the text, at its beginning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,11 @@ from canon_ops.files.yaml_places import line_start
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.files.yaml_reader import construct, same
 
-__all__ = ["KeyPath", "PlacedComment", "place_comment", "placed_comments"]
+__all__ = ["Block", "KeyPath", "PlacedComment", "place_comments", "placed_comments"]
 
 KeyPath = tuple[Any, ...]
+Splice = tuple[int, int, str]
+"""What goes (start, stop), and what comes in its place."""
 _END_MARK = re.compile(r"^\.\.\.", re.MULTILINE)
 _START_MARK = re.compile(r"^---.*(?:\n|$)", re.MULTILINE)
 
@@ -41,6 +43,20 @@ class PlacedComment:
     beside: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Comments to put to one entry.
+
+    Attributes:
+        lines: each begins with ``#``.
+        beside: try behind the entry's line first; only for a single line.
+    """
+
+    path: KeyPath
+    lines: tuple[str, ...]
+    beside: bool = False
+
+
 def placed_comments(layout: Layout) -> list[PlacedComment]:
     """Every comment of a text, in order."""
     paths = _paths(layout)
@@ -52,58 +68,74 @@ def placed_comments(layout: Layout) -> list[PlacedComment]:
     return found
 
 
-def place_comment(
-    document: ConfigDocument, path: KeyPath, lines: Sequence[str], *, beside: bool = False
-) -> ConfigDocument:
-    """Put comment lines to the entry at ``path``, or as near to it as they can stand.
+def place_comments(document: ConfigDocument, blocks: Sequence[Block]) -> ConfigDocument:
+    """Put blocks of comments to their entries, or as near to them as they can stand.
 
-    Args:
-        lines: each begins with ``#``.
-        beside: try behind the entry's line first; only for a single line.
+    All are put in at once and the text is read once; where that does not hold, each half is tried by itself.
 
     Raises:
-        ProofFailed: there is no place in the whole text.
+        ProofFailed: there is no place for one of them in the whole text.
     """
-    for text in _candidates(document, path, lines, beside=beside):
-        found = _accepted(document, text, len(lines))
+    if not blocks:
+        return document
+    places = {path: start for start, path in _paths(document.layout).items()}
+    if len(blocks) > 1:
+        splices = [next(_splices(document, places, block)) for block in blocks]
+        together = _accepted(document, _spliced(document, splices), sum(len(block.lines) for block in blocks))
+        if together is not None:
+            return together
+        middle = len(blocks) // 2
+        return place_comments(place_comments(document, blocks[:middle]), blocks[middle:])
+    for splice in _splices(document, places, blocks[0]):
+        found = _accepted(document, _spliced(document, [splice]), len(blocks[0].lines))
         if found is not None:
             return found
     raise ProofFailed("there is no place for a comment in this text", file=document.file)
 
 
-def _candidates(document: ConfigDocument, path: KeyPath, lines: Sequence[str], *, beside: bool) -> Iterator[str]:
-    layout, text = document.layout, document.layout.text
-    newline = layout.document.newline
-    places = {path: start for start, path in _paths(layout).items()}
-    if beside and path in places and len(lines) == 1:
+def _spliced(document: ConfigDocument, splices: Sequence[Splice]) -> str:
+    """The text with every splice; several at one place in their order."""
+    text, parts, last = document.layout.text, [], 0
+    for start, stop, new in sorted(splices, key=lambda splice: splice[:2]):
+        parts += [text[last:start], new]
+        last = max(last, stop)
+    return "".join([*parts, text[last:]])
+
+
+def _splices(document: ConfigDocument, places: Mapping[KeyPath, int], block: Block) -> Iterator[Splice]:
+    """Where a block may stand, best first."""
+    text, lines, path = document.layout.text, block.lines, block.path
+    newline = document.layout.document.newline
+    if block.beside and path in places and len(lines) == 1:
         stop = text.find("\n", places[path])
         stop = len(text) if stop < 0 else stop - (text[stop - 1] == "\r")
-        yield f"{text[:stop].rstrip(' ')}  {lines[0]}{text[stop:]}"
+        start = len(text[line_start(text, stop) : stop].rstrip(" ")) + line_start(text, stop)
+        yield start, stop, f"  {lines[0]}"
     while path:
         if path in places:
             begin = line_start(text, places[path])
             indent = text[begin : places[path]]
             if not indent.strip(" "):
-                yield text[:begin] + "".join(f"{indent}{line}{newline}" for line in lines) + text[begin:]
+                yield begin, begin, "".join(f"{indent}{line}{newline}" for line in lines)
         path = path[:-1]
     yield from _at_the_end(text, lines, newline)
-    start = _START_MARK.search(text)
-    head = start.end() if start else 0
-    yield text[:head] + "".join(f"{line}{newline}" for line in lines) + text[head:]
+    start_mark = _START_MARK.search(text)
+    head = start_mark.end() if start_mark else 0
+    yield head, head, "".join(f"{line}{newline}" for line in lines)
 
 
-def _at_the_end(text: str, lines: Sequence[str], newline: str) -> Iterator[str]:
+def _at_the_end(text: str, lines: Sequence[str], newline: str) -> Iterator[Splice]:
     """At the end of the text, with a blank line before if it may stand there."""
     mark = _END_MARK.search(text)
-    body, tail = (text[: mark.start()], text[mark.start() :]) if mark else (text, "")
+    end = mark.start() if mark else len(text)
     block = newline.join(lines)
-    if body and not body.endswith("\n"):
-        yield f"{body}{newline}{newline}{block}{tail}"
-        yield f"{body}{newline}{block}{tail}"
+    if end and text[end - 1] != "\n":
+        yield end, end, f"{newline}{newline}{block}"
+        yield end, end, f"{newline}{block}"
         return
-    if body and not body[line_start(body, len(body) - 1) :].startswith(("#", "\n", "\r")):
-        yield f"{body}{newline}{block}{newline}{tail}"
-    yield f"{body}{block}{newline}{tail}"
+    if end and not text[line_start(text, end - 1) : end].startswith(("#", "\n", "\r")):
+        yield end, end, f"{newline}{block}{newline}"
+    yield end, end, f"{block}{newline}"
 
 
 def _accepted(document: ConfigDocument, text: str, added: int) -> ConfigDocument | None:

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from canon_ops.files.comment_places import KeyPath, PlacedComment, place_comment, placed_comments
+from canon_ops.files.comment_places import Block, KeyPath, PlacedComment, place_comments, placed_comments
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.steer import Stuck, steer
 from canon_ops.files.yaml_difference import MISSING, alike, at_path
@@ -129,9 +129,7 @@ def _merged(
     mine, theirs = own_comments(older, boilerplate), own_comments(present, boilerplate)
     document, moved = _bring_back(document, older, _missing(mine, _count(placed_comments(document.layout))))
     there = _count(placed_comments(document.layout))
-    for block in _blocks(_missing(theirs, there)):
-        texts = [each.comment.text for each in block]
-        document = place_comment(document, block[0].path, texts, beside=block[0].beside)
+    document = place_comments(document, _blocks(_missing(theirs, there)))
     back = _count(mine) - _count(theirs)
     return Healed(document.data, back.total(), moved)
 
@@ -140,27 +138,27 @@ def _bring_back(
     document: ConfigDocument, older: ConfigDocument, lost: Sequence[PlacedComment]
 ) -> tuple[ConfigDocument, tuple[Moved, ...]]:
     """Put comments of ``older`` to their entries, or, where those are gone, to what held them."""
+    at_home: list[Block] = []
     homeless: dict[KeyPath, list[Moved]] = {}
     for block in _blocks(lost):
-        path, texts = block[0].path, [each.comment.text for each in block]
-        if _is_still_there(path, older, document):
-            document = place_comment(document, path, texts, beside=block[0].beside)
+        if _is_still_there(block.path, older, document):
+            at_home.append(block)
         else:
-            homeless.setdefault(_holder(path), []).extend(Moved(_shown(path), text) for text in texts)
-    for holder, moved in homeless.items():
-        document = place_comment(document, holder, [each.line for each in moved])
-    return document, tuple(each for moved in homeless.values() for each in moved)
+            homeless.setdefault(_holder(block.path), []).extend(Moved(_shown(block.path), text) for text in block.lines)
+    moved = [Block(holder, tuple(each.line for each in texts)) for holder, texts in homeless.items()]
+    document = place_comments(place_comments(document, at_home), moved)
+    return document, tuple(each for texts in homeless.values() for each in texts)
 
 
-def _blocks(comments: Sequence[PlacedComment]) -> list[list[PlacedComment]]:
+def _blocks(comments: Sequence[PlacedComment]) -> list[Block]:
     """Comments that belong together: above the same entry, one after the other."""
-    blocks: list[list[PlacedComment]] = []
+    blocks: list[Block] = []
     for each in comments:
-        last = blocks[-1][-1] if blocks else None
+        last = blocks[-1] if blocks else None
         if last is not None and not last.beside and not each.beside and last.path == each.path:
-            blocks[-1].append(each)
+            blocks[-1] = Block(last.path, (*last.lines, each.comment.text))
         else:
-            blocks.append([each])
+            blocks.append(Block(each.path, (each.comment.text,), each.beside))
     return blocks
 
 

@@ -70,24 +70,20 @@ class FileChange:
         """
         import difflib
 
-        old, new = (_lines(data, mask) for data in (self.before, self.after))
+        old, new = _lines(self.before), _lines(self.after)
+        before, after = ("/dev/null" if data is None else str(self.path) for data in (self.before, self.after))
         parts: list[str] = []
-        for line in difflib.unified_diff(
-            old,
-            new,
-            "/dev/null" if self.before is None else str(self.path),
-            "/dev/null" if self.after is None else str(self.path),
-            n=context,
-        ):
+        for number, line in enumerate(difflib.unified_diff(old, new, before, after, n=context)):
+            if mask is not None and number > 1 and not line.startswith("@"):  # of a long file only what is shown
+                line = line[0] + mask(line[1:])
             parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
         return "".join(parts)
 
 
-def _lines(data: bytes | None, mask: Callable[[str], str] | None) -> list[str]:
+def _lines(data: bytes | None) -> list[str]:
     text = (data or b"").decode("utf-8", errors="backslashreplace")
     *whole, rest = text.split("\n")  # never splitlines(): it also cuts at characters that YAML does not end lines with
-    lines = [f"{line}\n" for line in whole] + ([rest] if rest else [])
-    return [mask(line) for line in lines] if mask else lines
+    return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
 @dataclass(slots=True)
