@@ -268,7 +268,11 @@ class ConfigDocument:
                 raise wrong_kind(here, construct(node), "a mapping", **where)
             return self._replace(way, _nest(rest, value, path))
         if isinstance(rest[0], int):
-            raise WrongKind(f"{format_path(here) or 'the document'} is a mapping; it has no index [{rest[0]}]", **where)
+            raise WrongKind(
+                f"{format_path(here) or 'the document'} is a mapping; it has no index [{rest[0]}]",
+                fix=f"name a key: {format_path((*here, 'KEY'))}",
+                **where,
+            )
         return self._apply(Added(way.address, rest[0], _nest(rest[1:], value, path)), way)
 
     def _replace(self, way: Way, value: Any) -> ConfigDocument:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -173,7 +174,8 @@ def wrong_kind(path: Path, value: Any, wanted: str, **where: Any) -> WrongKind:
         kind = "a mapping" if isinstance(value, dict) else "a list"
     else:
         kind = "a text" if isinstance(value, str) else "a single value"
-    fix = "--convert turns it into a list" if isinstance(value, str) and wanted == "a list" else None
+    shown = f"canon-ops config get {shlex.quote(format_path(path))}   # see what is there; config unset takes it out"
+    fix = "--convert turns it into a list" if isinstance(value, str) and wanted == "a list" else shown
     return WrongKind(f"{format_path(path)} holds {kind}, where Hermes wants {wanted}", fix=fix, **where)
 
 

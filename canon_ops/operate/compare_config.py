@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError
 from canon_ops.files.reading import read_optional
@@ -22,11 +22,12 @@ __all__ = ["Compared", "ValueDifference", "compare_config"]
 
 @dataclass(frozen=True, slots=True)
 class ValueDifference:
-    """One place that Hermes reads differently; None stands for nothing as well."""
+    """One place that Hermes reads differently; None stands for nothing as well, and ``kind`` tells."""
 
     path: str
     before: Any
     after: Any
+    kind: Literal["added", "removed", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def _values(before: bytes | None, after: bytes | None, file: str, mask: MaskTree
             format_path(tuple(part if type(part) is int else str(part) for part in each.path)),
             None if each.before is MISSING else at_path(shown_one, each.path),
             None if each.after is MISSING else at_path(shown_other, each.path),
+            "added" if each.before is MISSING else "removed" if each.after is MISSING else "changed",
         )
         for each in differences(one, other)
     )

@@ -40,6 +40,7 @@ class ConfigEdited:
         files: the files that changed, or would.
         diff: unified, secrets masked; empty when nothing changes.
         history_id: what ``undo`` takes; None for a plan and for no change.
+        was_set, is_set: whether there was a value, and is one; null may be one.
         repeated: other paths that read differently now, since an alias or a merge key repeats there what was changed.
     """
 
@@ -52,6 +53,8 @@ class ConfigEdited:
     history_id: str | None
     dry_run: bool
     repeated: tuple[str, ...] = ()
+    was_set: bool = True
+    is_set: bool = True
 
 
 def edit_config(
@@ -113,6 +116,8 @@ def edit_config(
             history_id=files.commit(),
             dry_run=dry_run,
             repeated=_repeated(old, new, path),
+            was_set=old.find(path) is not None,
+            is_set=new.find(path) is not None,
         )
 
     def make() -> Transaction:

@@ -15,6 +15,7 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.heal import Healed, Moved, bring_back, heal
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import Transaction
+from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.hermes.boilerplate import find_boilerplate
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.change_config import ConfigPlan, plan_config
@@ -123,7 +124,11 @@ def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, L
     healed: list[Healed] = []
 
     def edit(present: ConfigDocument) -> ConfigDocument:
-        document, what = healed_document(loss, present)
+        try:
+            document, what = healed_document(loss, present)
+        except ProofFailed as error:
+            error.fix = home.own_command(f"history show {loss.since}")  # the text with the comments, to copy from
+            raise
         healed.append(what)
         return document
 

@@ -199,8 +199,9 @@ class PreferencesDocument:
             return cls(tomlkit.parse(data.decode("utf-8")), file)
         except (TOMLKitError, UnicodeDecodeError) as exc:
             line = getattr(exc, "line", None)
+            where = f" from line {line} on" if line else ", or no UTF-8" if isinstance(exc, UnicodeDecodeError) else ""
             raise PreferencesDamaged(
-                f"{file} is not TOML: {exc}", fix=f"repair {file} by hand, or move it away", file=str(file), line=line
+                f"{file} is not TOML{where}", fix=f"repair {file} by hand, or move it away", file=str(file), line=line
             ) from exc
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ def get_command(context: Context, key: str) -> Result:
     document = ConfigDocument.parse(read_optional(file) or b"", str(file))
     found = document.find(path)
     if found is None:
-        problem = Problem("config_absent", f"{format_path(path)} is not set in {file}.", file=str(file))
+        problem = _absent(context, path, file)
         return Result(ConfigValue(format_path(path), False, None, file, None), (), ExitCode.FAILED, (problem,))
     value = shown_value(document, path, context.redact.tree)
     masked = not same(value, found.value)
@@ -100,6 +101,14 @@ def get_command(context: Context, key: str) -> Result:
         text = value if isinstance(value, str) else _shown(value)
     report = ConfigValue(format_path(path), True, value, file, found.line, masked)
     return Result(report, (Raw(f"{text}\n"),))
+
+
+def _absent(context: Context, path: KeyPath, file: Path) -> Problem:
+    what = f"{format_path(path)} is not set in {file}"
+    if file.is_symlink() and not file.exists():
+        what += f", a link to {file.readlink()}, which does not exist"
+    fix = context.home.own_command(f"config set {shlex.quote(format_path(path))} VALUE")
+    return Problem("config_absent", f"{what}.", fix, file=str(file))
 
 
 @declare(

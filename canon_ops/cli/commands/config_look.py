@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -58,11 +58,12 @@ class ConfigVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One place that reads differently; null stands for nothing as well."""
+    """One place that reads differently; null stands for nothing as well, and ``kind`` tells."""
 
     path: str
     before: Any
     after: Any
+    kind: Literal["added", "removed", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def diff_command(context: Context, id: str | None, only_values: bool) -> Result:
     )
     values = None
     if found.values is not None:
-        values = tuple(ValueChange(each.path, each.before, each.after) for each in found.values)
+        values = tuple(ValueChange(each.path, each.before, each.after, each.kind) for each in found.values)
     report = ConfigComparison(found.file, found.since, found.command, found.changed, values, found.diff)
     if found.since is None:
         return Result(report, (Line(f"The history has no text of {found.file}.", Mark.INFO),))
@@ -172,10 +173,15 @@ def diff_command(context: Context, id: str | None, only_values: bool) -> Result:
     if not found.changed:
         view.append(Line("Nothing changed.", Mark.OK, for_people_only=True))
     if only_values and values is not None:
-        view.append(Table(("key", "before", "after"), [(v.path, _json(v.before), _json(v.after)) for v in values]))
+        view.append(Table(("key", "before", "after"), [_cells(v) for v in values]))
     elif found.diff:
         view.append(Diff(found.diff))
     return Result(report, view)
+
+
+def _cells(change: ValueChange) -> tuple[str, str, str]:
+    before = "unset" if change.kind == "added" else _json(change.before)
+    return change.path, before, "unset" if change.kind == "removed" else _json(change.after)
 
 
 def _verdict(file: Path, faults: tuple[ConfigFault, ...], code: ExitCode) -> Result:

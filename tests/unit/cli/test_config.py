@@ -60,7 +60,7 @@ def test_get_of_an_absent_key_is_exit_1(program: Runner, config: Path) -> None:
     ran, document = program("config", "get", "a.b"), program("config", "get", "a.b", "--json").json
 
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"Error: a.b is not set in {config}.\n  at {config}\n"
+    assert ran.err == f"Error: a.b is not set in {config}.\n  at {config}\n  fix: canon-ops config set a.b VALUE\n"
     assert document["data"] == {
         "path": "a.b",
         "found": False,
@@ -386,3 +386,57 @@ def test_a_link_is_named_with_the_file_that_is_written(program: Runner, config: 
 
     assert ran.out.splitlines()[0] == f"Hermes profile default: {config} -> {real}"
     assert config.is_symlink()
+
+
+def test_a_link_that_leads_nowhere_is_named(program: Runner, config: Path) -> None:
+    """Nothing is set there, and the reason is told."""
+    config.unlink()
+    config.symlink_to("gone.yaml")
+
+    ran = program("config", "get", "a")
+
+    assert ran.code == 1
+    assert f"a is not set in {config}, a link to gone.yaml, which does not exist." in ran.err
+
+
+def test_nothing_and_null_are_two(program: Runner, config: Path) -> None:
+    """For scripts: what was there, when the value before is null."""
+    config.write_text("a: null\nc: 1\n")
+
+    null = program("config", "set", "a", "1", "--json").json["data"]
+    absent = program("config", "set", "b", "null", "--json").json["data"]
+    gone = program("config", "unset", "c", "--json").json["data"]
+    config.write_text("a: null\nd: 2\n")
+    values = program("config", "diff", "--json").json["data"]["values"]
+
+    assert [(each["before"], each["was_set"], each["is_set"]) for each in (null, absent, gone)] == [
+        (None, True, True),
+        (None, False, True),
+        (1, True, False),
+    ]
+    assert {each["path"]: each["kind"] for each in values} == {"a": "changed", "b": "removed", "d": "added"}
+
+
+def test_an_undo_that_is_refused_names_the_newer_change(program: Runner, config: Path) -> None:
+    """Which is taken back first; what others wrote is left to a person."""
+    first = program("config", "set", "a", "1", "--json").json["data"]["history_id"]
+    second = program("config", "set", "b", "1", "--json").json["data"]["history_id"]
+
+    refused = program("undo", first)
+    config.write_text("a: 1\n")
+    by_hand = program("undo", first)
+
+    assert (refused.code, by_hand.code) == (5, 5)
+    assert f"fix: canon-ops undo {second}" in refused.err
+    assert f"fix: canon-ops history show {first}" in by_hand.err
+
+
+@pytest.mark.parametrize(
+    "words", [("set", "streaming.edit_interval.x", "1"), ("set", "streaming[0]", "1"), ("add", "streaming", "x")]
+)
+def test_a_value_of_another_kind_has_a_cure(program: Runner, config: Path, words: tuple[str, ...]) -> None:
+    """What to look at, or what to name instead."""
+    ran = program("config", *words)
+
+    assert ran.code == 1
+    assert "fix: " in ran.err

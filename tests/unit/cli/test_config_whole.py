@@ -222,7 +222,7 @@ def test_diff_shows_what_others_did_since(program: Runner, config: Path) -> None
 
     assert (nothing["since"], nothing["changed"], nothing["values"]) == (first, False, [])
     assert latest["changed"] is False
-    assert older.out == "a\t1\t2\nb\tnull\t1\n"
+    assert older.out == "a\t1\t2\nb\tunset\t1\n"
     lines = program("config", "diff", first).out
     assert "-# owner: ops team\n" in lines
     assert "secret-one-two" not in lines
