@@ -84,10 +84,14 @@ class Redactor:
         found = _ASSIGNMENT.fullmatch(text)
         if found and is_telling(found["name"]):
             return f"{found['before']}{self._mark(found['value'])}{found['end']}"
+        text = hide_in_urls(text, self._mark)
+        for value in sorted(self._values, key=len, reverse=True):
+            if value in text:
+                text = text.replace(value, self._mark(value))
         text = self(text)
         for value in sorted(self._short, key=len, reverse=True):
             if value in text:
-                text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", lambda _found: SECRET_MARK, text)
+                text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", self._mark(value), text)
         return text
 
     def _mark(self, value: str) -> str:

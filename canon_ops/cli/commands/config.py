@@ -337,7 +337,7 @@ def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Bloc
         verb, what = "Would remove" if done.dry_run else "Removed", f"it was {_shown(done.before)}"
     else:
         verb = "Would change" if done.dry_run else "Changed"
-        what = f"{_shown(done.before)} -> {_shown(done.after)}"
+        what = f"{_shown(done.before) if done.was_set else 'unset'} -> {_shown(done.after)}"
     view.append(Line(f"{verb} {done.path}: {what}", Mark.OK))
     if done.repeated:
         verb = "would change" if done.dry_run else "changed"

@@ -67,6 +67,20 @@ def test_a_line_of_a_diff_is_masked_behind_a_telling_name(line: str, masked: str
     assert Redactor({}).line(line) == masked
 
 
+@pytest.mark.parametrize("old, new", [("abc1", "zzzz9"), ("abcdefgh1", "abcdefgh2")])
+def test_the_change_of_a_secret_is_seen_where_only_its_place_tells(old: str, new: str) -> None:
+    """Short and long: what the files hold is known before a line is shown."""
+    redact = Redactor({})
+    for value in (old, new):
+        redact.learn_tree((), {"args": ["--token", value], "url": f"https://u:{value}@h"})
+
+    assert [redact.line(f"- {value}\n") for value in (old, new)] == ["- [secret]\n", "- [secret 2]\n"]
+    assert [redact.line(f"url: https://u:{value}@h\n") for value in (old, new)] == [
+        "url: https://u:[secret]@h\n",
+        "url: https://u:[secret 2]@h\n",
+    ]
+
+
 def test_the_change_of_a_secret_is_seen_without_showing_it() -> None:
     """Different values get different marks, the same value the same."""
     redact = Redactor({})
