@@ -49,7 +49,7 @@ def test_a_slice_of_the_storm() -> None:
         before = descriptors()
 
         async def scene() -> int:
-            await storm.run(SLICE_S)
+            await storm.run(SLICE_S, longest_s=60.0)
             return len(asyncio.all_tasks())
 
         left = asyncio.run(scene())

@@ -52,6 +52,7 @@ def test_each_stage_of_an_installation_is_what_the_doctor_says(tmp_path: Path, b
     """Before, after install, with a profile, with a gateway, after SIGKILL: the doctor is right each time."""
     user = tmp_path / "user"
     user.joinpath(".canon").mkdir(parents=True)
+    user.joinpath(".canon").chmod(0o700)
     environ = isolated_environ(os.environ, hermes_home=tmp_path / "hermes", user_home=user)
     home = resolve_home(environ)
     home.path.mkdir()

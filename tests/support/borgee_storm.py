@@ -178,8 +178,12 @@ class Storm:
         client = BppClient(options, clock=SystemClock(), rng=random.Random(seed * 1_000 + number))
         return Agent(made["agent_id"], made["dm_id"], client)
 
-    async def run(self, seconds: float, *, every_s: float = 0.002) -> None:
-        """Connect in peace, storm for a while, calm down, let everybody say a last word, and close."""
+    async def run(self, seconds: float, *, longest_s: float = 0.0, every_s: float = 0.002) -> None:
+        """Connect in peace, storm for a while, calm down, let everybody say a last word, and close.
+
+        Args:
+            longest_s: go on for at most that long while a fault has not struck yet: some wait for a rare frame.
+        """
         loop = asyncio.get_running_loop()
         for agent in self.agents:
             await agent.client.connect()
@@ -187,8 +191,8 @@ class Storm:
         async with asyncio.TaskGroup() as group:
             for agent in self.agents:
                 group.create_task(agent.receive())
-            end, look_at = loop.time() + seconds, 0.0
-            while loop.time() < end:
+            end, last, look_at = loop.time() + seconds, loop.time() + longest_s, 0.0
+            while loop.time() < end or (loop.time() < last and self._waits_for_a_fault()):
                 self._speak()
                 self.most_tasks = max(self.most_tasks, len(asyncio.all_tasks()))
                 if loop.time() >= look_at:
@@ -199,6 +203,9 @@ class Storm:
             await self._last_words()
             for agent in self.agents:
                 await agent.client.close()
+
+    def _waits_for_a_fault(self) -> bool:
+        return any(row["fired"] == 0 for row in self.box.human.faults())
 
     def _speak(self) -> None:
         for agent in self.agents:

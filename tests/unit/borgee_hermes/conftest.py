@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing of the developer's Hermes reaches a test; the home that a test works on."""
-    home = tmp_path / "hermes"
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Nothing of the developer's Hermes reaches a test; the home that a test works on.
+
+    Its path is short, as people's are: a socket stands in it, and no socket has a path of more than 107 bytes.
+    """
+    with tempfile.TemporaryDirectory(prefix="canon-ops-", dir="/tmp") as folder:
+        yield _isolated(Path(folder) / "hermes", tmp_path, monkeypatch)
+
+
+def _isolated(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     monkeypatch.setenv("HERMES_HOME", str(home))
     monkeypatch.setenv("HOME", str(tmp_path))
