@@ -85,7 +85,7 @@ test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outsi
 	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
-	scripts/test_wheel.sh $(PYTHON)
+	WORKERS=$(WORKERS) scripts/test_wheel.sh $(PYTHON)
 
 crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
