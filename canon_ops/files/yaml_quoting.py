@@ -69,5 +69,5 @@ def _reads_back(line: str, text: str) -> bool:
 
 def _is_text(text: str) -> bool:
     """Whether PyYAML takes the bare word for that text, and not for a number, a date, a boolean."""
-    resolved: str = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    resolved: str = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # untyped
     return resolved == "tag:yaml.org,2002:str"

@@ -96,7 +96,7 @@ def _described(row: Mapping[str, object]) -> Described:
     parameters = tuple(Parameter(**one) for one in listed) if isinstance(listed, list) else None
     return Described(**{
         **row, "parameters": parameters, "entries": tuple(entries) if isinstance(entries, list) else None,
-    })  # type: ignore[arg-type]  # fmt: skip
+    })  # type: ignore[arg-type]  # what does not fit is a TypeError, and the cache is not used  # fmt: skip
 
 
 def _write(file: Path, document: Mapping[str, object]) -> None:

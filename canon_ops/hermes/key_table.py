@@ -101,7 +101,7 @@ def _extra(name: str, kind: KeyType, help: str, **more: object) -> KnownKey:
     """A key of Canon below ``extra``, in its three spellings. Source: Canon wire 3.8."""
     path, variable = "platforms.canon.extra", f"CANON_{name.upper()}"
     spellings = (f"{path}.{variable.lower()}", f"{path}.{variable}")
-    return _canon(f"{path}.{name}", type=kind, help=help, aliases=spellings, **more)  # type: ignore[arg-type]
+    return _canon(f"{path}.{name}", type=kind, help=help, aliases=spellings, **more)  # type: ignore[arg-type]  # fields of KnownKey
 
 
 def _of_platform(name: str) -> Iterator[KnownKey]:

@@ -218,7 +218,7 @@ def migrate_command(
     done = migrate_profile(
         context.writing(f"profile migrate {name}", write),
         name,
-        SetupAnswers(**endpoints),  # type: ignore[arg-type]
+        SetupAnswers(**endpoints),  # type: ignore[arg-type]  # its options have the names and types of the fields
         context.prompts,
         context.keyring,
         clock=SystemClock(),
