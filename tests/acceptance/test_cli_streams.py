@@ -265,7 +265,7 @@ def test_a_terminal_gets_text_for_people(name: str, environ: dict[str, str]) -> 
 
 @every_command
 def test_a_pipe_gets_records_without_colour(name: str, call: Call) -> None:
-    """No escape sequence reaches either stream, and a failure says so on stderr."""
+    """BR-46: No escape sequence reaches either stream, and a failure says so on stderr."""
     done = call(name)
 
     assert done.returncode == COMMANDS[name][1]
@@ -276,7 +276,7 @@ def test_a_pipe_gets_records_without_colour(name: str, call: Call) -> None:
 
 @every_command
 def test_json_is_one_valid_document_and_stdout_holds_nothing_else(name: str, call: Call) -> None:
-    """The document agrees with its schema and carries the exit code of the process."""
+    """BR-42: The document agrees with its schema and carries the exit code of the process."""
     done = call(name, "--json")
 
     document = checked_document(name, done.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -189,6 +190,28 @@ def test_zsh_completes_a_single_candidate_at_once(files: dict[Shell, Path], home
         screen.wait_for("canon-ops config get plugins.enabled")
         screen.type("--color=alw\t")
         screen.wait_for("--color=always")
+
+
+@needs("zsh")
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("", ("", "canon-ops completion needs this first: autoload -Uz compinit && compinit\n")),
+        ("autoload -Uz compinit && compinit -u -D;", ("_canon-ops _canon-ops _canon-ops\n", "")),
+    ],
+    ids=["without-compinit", "with-compinit"],
+)
+def test_zsh_takes_a_sourced_script(before: str, said: tuple[str, str], files: dict[Shell, Path], home: Path) -> None:
+    """BR-48: sourced from a start-up file it registers itself, or says what is missing; the shell goes on either way."""
+    asked = "$_comps[canon-ops] $_comps[canon-hermes] $_comps[canon-hermes-plugin]"
+    code = f"{before} source {files[Shell.ZSH]}; print -r -- {asked}"
+
+    done = subprocess.run(
+        ["zsh", "-f", "-c", code], env=shell_environ(home), capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 0
+    assert (done.stdout.strip(), done.stderr) == (said[0].strip(), said[1])
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,18 @@ _canon_ops_offer() {
 """
 
 
+# A file in fpath is loaded as the function itself; a sourced one has to be registered, which compinit brings (BR-48).
+_ENTRY = """\
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    {function} "$@"
+elif (( $+functions[compdef] )); then
+    compdef {function} {programs}
+else
+    print -u2 "canon-ops completion needs this first: autoload -Uz compinit && compinit"
+fi
+"""
+
+
 def zsh_script(nodes: Sequence[Node]) -> str:
     """The whole file."""
     parts = [
@@ -92,7 +104,7 @@ def zsh_script(nodes: Sequence[Node]) -> str:
         _lists("options", [(node, node.options) for node in nodes]),
         _function("takes", "$where $1", "takes", taken_rows(nodes)),
         _function("argument", "$where $1", "takes", argument_rows(nodes)),
-        f'_{PROGRAMS[0]} "$@"\n',
+        _ENTRY.format(function=f"_{PROGRAMS[0]}", programs=" ".join(PROGRAMS)),
     ]
     return "\n".join(parts)
 

@@ -106,7 +106,7 @@ def test_an_unknown_check_names_the_list(program: Runner) -> None:
 
 
 def test_findings_are_exit_1_with_an_answer_and_no_error_text(program: Runner, home: Path) -> None:
-    """A broken config.yaml is a finding: it is the answer, not a failure of the command."""
+    """BR-39: A broken config.yaml is a finding: it is the answer, not a failure of the command."""
     (home / ".hermes").mkdir()
     (home / ".hermes" / "config.yaml").write_text("a: [1\n")
 

@@ -66,7 +66,7 @@ def test_a_bad_answer_is_asked_again(environ: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("key", [CTRL_C, CTRL_D], ids=["ctrl-c", "ctrl-d"])
 def test_leaving_a_question_is_130_without_a_traceback(environ: dict[str, str], key: str) -> None:
-    """Both ways out end the command; no half answer is taken."""
+    """BR-45: Both ways out end the command; no half answer is taken."""
     with Screen(DIALOGUE, environ) as screen:
         screen.wait_for("? Name?")
         screen.type(key)
@@ -98,7 +98,7 @@ def test_yes_answers_confirmations_and_nothing_else(environ: dict[str, str]) -> 
 
 @pytest.mark.parametrize("case", ["pipe", "--no-input", "CI"])
 def test_nobody_to_ask_names_the_option(environ: dict[str, str], case: str) -> None:
-    """Piped input is never taken for an answer; the message names what would have answered."""
+    """BR-45: Piped input is never taken for an answer; the message names what would have answered."""
     if case == "pipe":
         done = subprocess.run(
             DIALOGUE, env=environ, input="Ada\n", text=True, capture_output=True, timeout=60, cwd=ROOT

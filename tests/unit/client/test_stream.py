@@ -110,7 +110,7 @@ async def test_a_broken_connection_is_no_clean_end() -> None:
 
 
 async def test_a_body_cut_short_is_no_clean_end() -> None:
-    """A connection that closes without the closing chunk raises, although no reset was seen."""
+    """BR-50: A connection that closes without the closing chunk raises, although no reset was seen."""
 
     async def script(exchange: Exchange) -> None:
         await exchange.open_stream()
@@ -136,7 +136,7 @@ async def test_nobody_listening_is_a_transport_failure() -> None:
 
 
 async def test_a_silent_connection_is_given_up() -> None:
-    """After the idle time without a byte the stream is over, and the server sees the connection close."""
+    """BR-50: After the idle time without a byte the stream is over, and the server sees the connection close."""
     closed = asyncio.Event()
 
     async def script(exchange: Exchange) -> None:

@@ -169,7 +169,7 @@ def test_offline_leaves_out_what_goes_out(examination: Examination) -> None:
 def test_the_exit_code_is_the_contract(
     statuses: str, strict: bool, asked_for: bool, code: ExitCode, examination: Examination
 ) -> None:
-    """0 healthy, 1 findings, 3 when what was asked for could not be checked."""
+    """BR-39, BR-40: 0 healthy, 1 findings, 3 when what was asked for could not be checked."""
     findings = [Finding(Status(word), "m") for word in statuses.split()]
 
     diagnosis = diagnose([check(lambda _: tuple(findings))], examination)

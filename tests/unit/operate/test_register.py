@@ -285,7 +285,7 @@ async def test_a_wrong_agent_is_not_saved(desk: Desk) -> None:
 
 
 async def test_an_agent_is_reconnected_by_its_id(desk: Desk) -> None:
-    """The requested identity comes back, under the profile's name."""
+    """SC.18: The requested identity comes back, under the profile's name."""
     done = await desk.register(agent_id="agent_sandbox", agent_name="Back again")
 
     assert done.agent_id == "agent_sandbox"

@@ -204,7 +204,7 @@ def test_what_still_overrules_the_profile_is_reported(machine: Machine) -> None:
 
 
 def test_a_second_setup_reconnects_the_same_agent(machine: Machine) -> None:
-    """The profile's own environment, endpoints, name and agent are what a later run proposes and asks for."""
+    """SC.18: The profile's own environment, endpoints, name and agent are what a later run proposes and asks for."""
     first = machine.setup(machine.registering(agent_name="Ops"))
     prompts = ScriptedPrompts(
         ("--way", None),
