@@ -202,7 +202,7 @@ def test_zsh_completes_a_single_candidate_at_once(files: dict[Shell, Path], home
     ids=["without-compinit", "with-compinit"],
 )
 def test_zsh_takes_a_sourced_script(before: str, said: tuple[str, str], files: dict[Shell, Path], home: Path) -> None:
-    """BR-48: sourced from a start-up file it registers itself, or says what is missing; the shell goes on either way."""
+    """BR-48: sourced from a start-up file it registers itself or says what is missing; the shell goes on."""
     asked = "$_comps[canon-ops] $_comps[canon-hermes] $_comps[canon-hermes-plugin]"
     code = f"{before} source {files[Shell.ZSH]}; print -r -- {asked}"
 
