@@ -108,7 +108,7 @@ def show_command(context: Context, python: str | None, platform: str) -> Result:
     """Show the Hermes that commands act on, and what a platform misses in it.
 
     Its interpreter is asked to describe each symbol that the platform relies on; nothing is changed. The exit code is
-    1 when something is missing without which the platform cannot work.
+    1 when the platform cannot work there: the host is not audited, or lacks what the platform needs.
     """
     with context.progress("Asking Hermes what it has"):
         installation = find_host(context.environ, python=python)
@@ -120,9 +120,10 @@ def show_command(context: Context, python: str | None, platform: str) -> Result:
         gravest.value if gravest else None,
         tuple(ContractDifference(one.path, one.what, one.effect.value, one.sentence) for one in differences),
     )
+    refused = [] if host.audited else [Problem("host_unaudited", host.reason or "", fix=host.fix)]
     broken = [one for one in differences if one.effect is Effect.BREAKS]
-    problems = tuple(Problem("host_contract", one.sentence, fix=host.fix) for one in broken)
-    code = ExitCode.FAILED if broken else ExitCode.DONE
+    problems = (*refused, *(Problem("host_contract", one.sentence, fix=host.fix) for one in broken))
+    code = ExitCode.FAILED if problems else ExitCode.DONE
     return Result(HostShown(host, contract), _view(host, contract, differences), code, problems)
 
 

@@ -55,13 +55,15 @@ def test_a_host_with_one_symbol_removed(program: Runner, python: Path) -> None:
 
 
 def test_an_unaudited_host_is_shown_with_its_refusal(program: Runner, tmp_path: Path) -> None:
-    """Looking is no failure: the reason and the cure stand in the answer, what it lacks stands below."""
+    """Exit 1, because nothing of ours works there; the reason, the cure, and what it lacks stand in the answer."""
     python = make_environment(tmp_path / "env")
     put_hermes(python, "0.17.0")
     put_contract(python, CANON_NEEDS[3:])
 
-    data = program("host", "show", "--python", str(python.parent.parent), "--json").json["data"]
+    ran = program("host", "show", "--python", str(python.parent.parent), "--json")
 
+    data = ran.json["data"]
+    assert (ran.code, [error["code"] for error in ran.json["errors"]][:2]) == (1, ["host_unaudited", "host_contract"])
     assert data["host"]["audited"] is False
     assert data["host"]["reason"].startswith("This is Hermes 0.17.0; audited on ")
     assert data["host"]["fix"].startswith("Install an audited Hermes: pip install ")
