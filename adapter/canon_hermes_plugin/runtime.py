@@ -6,8 +6,9 @@ It knows no host class; what it needs of the host is :class:`~canon_hermes_plugi
 * what comes in (:mod:`~canon_hermes_plugin.inflow`) and the turns (:mod:`~canon_hermes_plugin.desk`);
 * what goes out (:mod:`~canon_hermes_plugin.outbound`, :mod:`~canon_hermes_plugin.deliveries`);
 * what outlives it (:mod:`~canon_hermes_plugin.kept`), and what is left (:mod:`~canon_hermes_plugin.legacy`);
-* four loops: the heartbeat, the poll for signals that the stream did not bring, a look around once a second
-  (:mod:`~canon_hermes_plugin.pulse`, and the number of messages that wait), and a look into the outbox.
+* four loops (:mod:`~canon_hermes_plugin.loops`): the heartbeat, the poll for signals that the stream did not bring
+  (:mod:`~canon_hermes_plugin.signals`), a look around once a second (:mod:`~canon_hermes_plugin.pulse`, and the number
+  of messages that wait), and a look into the outbox.
 
 An object connects once: the host makes a fresh adapter for another attempt.
 
@@ -20,7 +21,7 @@ import asyncio
 import logging
 import os
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,6 @@ from canon_hermes_plugin import binding, probe
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
-from canon_hermes_plugin.controls import control_requests
 from canon_hermes_plugin.credential import find_credential
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
 from canon_hermes_plugin.desk import TurnDesk
@@ -40,18 +40,21 @@ from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.legacy import Legacy
+from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.postbox import Postbox
 from canon_hermes_plugin.pulse import Pulse
 from canon_hermes_plugin.runs import Runs
+from canon_hermes_plugin.signals import Signals
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.supervisor import StreamSupervisor
 from canon_hermes_plugin.surfaces import NotedSurfaces
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_hermes_plugin.turn.events import Kind, TurnEvent
+from canon_hermes_plugin.typing_dots import TypingDots
 from canon_hermes_plugin.unasked import send_unasked
 from canon_ops import __version__
 from canon_ops.client.api import CanonApi
@@ -63,7 +66,7 @@ from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, home_channel, read_options, user_access
 from canon_ops.settings.surroundings import Surroundings
 from canon_ops.wire.ids import TurnId
-from canon_ops.wire.requests import RuntimeStatus, Typing
+from canon_ops.wire.requests import RuntimeStatus
 from canon_ops.wire.verbosity import ConversationKind, resolve_verbosity
 
 __all__ = ["CanonRuntime", "make_runtime"]
@@ -72,7 +75,6 @@ logger = logging.getLogger(__name__)
 
 STATUS_EVERY_S: Final = 30.0  # Canon adapter R2.8
 SIGNALS_EVERY_S: Final = 15.0
-SIGNALS_AT_ONCE: Final = 4  # ours: a poll shares the connections with everything else
 LOOK_EVERY_S: Final = 1.0  # ours
 OUTBOX_EVERY_S: Final = 5.0  # ours: how soon a gateway notices that a person had it send something again
 LISTENING_S: Final = 5.0  # ours: the host allows a connect 30 s and more
@@ -147,8 +149,8 @@ class CanonRuntime:
             clock=self._clock,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._typing: dict[str, object] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._dots: TypingDots | None = None
+        self._loops = Loops(self._clock)
         self._farewell: asyncio.Task[None] | None = None
         self._kept: Kept | None = None
         self._runs: Runs | None = None
@@ -201,7 +203,7 @@ class CanonRuntime:
         self._active.leave(self)
         if self._runs is not None:
             self._runs.stop()
-        await self._end_tasks()
+        await self._loops.end()
         inflow, self._inflow = self._inflow, None
         if inflow is not None:
             await inflow.stop()
@@ -219,6 +221,7 @@ class CanonRuntime:
         self._desk.abandon()
         if self._session is not None:
             await self._pulse.close()
+        self._dots = None
         session, self._session = self._session, None
         if session is not None:
             await session.api.aclose()
@@ -262,6 +265,14 @@ class CanonRuntime:
             watcher=self._pulse,
         )
         self._supervisor = supervisor
+        signals = Signals(
+            session.api.consume_signal,
+            self._desk,
+            hand_over=self._port.hand_over,
+            is_group=self._is_group,
+            agent_id=session.agent.agent_id,
+            clock=self._clock,
+        )
         inflow = self._inflow = Inflow(
             identity=session.agent,
             conversations=session.conversations,
@@ -270,7 +281,7 @@ class CanonRuntime:
             fetch_rooms=session.api.conversations,
             hand_over=self._port.hand_over,
             amend=self._port.amend_waiting,
-            control=self._consume_signal,
+            control=signals.consume,
             replay=self._replay,
             inbox=kept.inbox,
             remains=kept.remains,
@@ -278,6 +289,7 @@ class CanonRuntime:
             missed=self._tell_of_gaps,
             given_up=postbox.tell_given_up,
         )
+        self._dots = TypingDots(session.api.set_typing)
         self._runs = Runs(self._desk, self._port, kept, inflow)
         legacy = Legacy(
             session.api,
@@ -293,13 +305,13 @@ class CanonRuntime:
         self._active.join(self)
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
         logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)
-        self._own(kept.adoption.run())
-        self._own(self._listen(supervisor))
+        self._loops.own(kept.adoption.run())
+        self._loops.own(self._listen(supervisor))
         self._tell_of_gaps()
-        self._own(self._every(STATUS_EVERY_S, self._publish_status))
-        self._own(self._every(SIGNALS_EVERY_S, self._poll_signals))
-        self._own(self._every(LOOK_EVERY_S, self._look))
-        self._own(self._every(OUTBOX_EVERY_S, postbox.look))
+        self._loops.every(STATUS_EVERY_S, self._publish_status)
+        self._loops.every(SIGNALS_EVERY_S, signals.poll)
+        self._loops.every(LOOK_EVERY_S, self._look)
+        self._loops.every(OUTBOX_EVERY_S, postbox.look)
         return supervisor
 
     def _refuse(self, refusal: Refusal) -> None:
@@ -312,28 +324,6 @@ class CanonRuntime:
         self._refuse(refusal)
         # The host answers by disconnecting us, which ends this very task; so telling it is nobody's but its own task.
         self._farewell = asyncio.get_running_loop().create_task(self._port.tell_fatal())
-
-    def _own(self, loop_body: Any) -> None:
-        task = asyncio.get_running_loop().create_task(loop_body)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _end_tasks(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _every(self, pause_s: float, body: Callable[[], Awaitable[None]]) -> None:
-        """Run ``body`` now and after each pause; what goes wrong in it is logged and the loop goes on."""
-        while True:
-            try:
-                await body()
-            except CanonOpsError as error:
-                logger.warning("Canon: %s", error.what)
-            except Exception:  # the loop's outermost edge
-                logger.exception("Canon: a periodic task failed")
-            await self._clock.sleep(pause_s)
 
     # --- coming in ------------------------------------------------------------------------------------------------
 
@@ -354,26 +344,15 @@ class CanonRuntime:
             except CanonOpsError as error:
                 logger.warning("Canon did not describe conversation %s: %s", conversation_id, error.what)
         title = inflow.rooms.title(conversation_id) if inflow is not None else None
-        is_group = inflow is not None and inflow.rooms.is_group(conversation_id)
-        return {"id": conversation_id, "name": title or conversation_id, "type": "group" if is_group else "dm"}
+        kind = "group" if self._is_group(conversation_id) else "dm"
+        return {"id": conversation_id, "name": title or conversation_id, "type": kind}
+
+    def _is_group(self, conversation_id: str) -> bool:
+        return self._inflow is not None and self._inflow.rooms.is_group(conversation_id)
 
     async def _publish_status(self) -> None:
         if self._session is not None:
             await self._session.api.publish_status(RuntimeStatus())
-
-    async def _poll_signals(self) -> None:
-        """Ask for signals that the stream may have missed, where something runs that a signal could mean (D26)."""
-        at_once = asyncio.Semaphore(SIGNALS_AT_ONCE)
-
-        async def poll(conversation_id: str) -> None:
-            async with at_once:
-                await self._consume_signal(conversation_id)
-
-        rooms = sorted({turn.conversation_id for turn in self._desk.turns.live.values() if turn.is_open})
-        polled = await asyncio.gather(*map(poll, rooms), return_exceptions=True)
-        for error in polled:  # one room's trouble hides no signal of another's
-            if isinstance(error, BaseException):
-                raise error
 
     async def _look(self) -> None:
         """What changes without anybody telling us: the stream's age, and the host's queue (D39, D62)."""
@@ -390,27 +369,7 @@ class CanonRuntime:
 
     def _tell_of_gaps(self) -> None:
         if self._postbox is not None:
-            self._own(self._postbox.tell_gaps())
-
-    async def _consume_signal(self, conversation_id: str) -> None:
-        session = self._session
-        if session is None:
-            return
-        signal = await session.api.consume_signal(conversation_id)
-        if signal is None:
-            return
-        is_group = self._inflow is not None and self._inflow.rooms.is_group(conversation_id)
-        requests = control_requests(
-            signal,
-            conversation_id,
-            self._desk.turns,
-            is_group=is_group,
-            agent_id=session.agent.agent_id,
-            now_ms=self._clock.now_ms(),
-        )
-        self._desk.interrupted(conversation_id)
-        for request in requests:
-            await self._port.hand_over(request)
+            self._loops.own(self._postbox.tell_gaps())
 
     # --- the host's run -------------------------------------------------------------------------------------------
 
@@ -443,24 +402,11 @@ class CanonRuntime:
         return await self._desk.edit(conversation_id, message_id, text, finalize=finalize, metadata=metadata)
 
     async def typing(self, conversation_id: str, *, on: bool, metadata: Any = None) -> None:
-        """Switch the typing dots; a failure is not worth anybody's attention. Source: R6.10.
-
-        Hosts stop them up to four times at the end of a run: once is enough when Canon has heard it.
-        """
+        """Switch the typing dots; a failure is not worth anybody's attention. Source: R6.10."""
         if on:
             await self._desk.typing_seen()
-        session = self._session
-        if session is None or not (on or conversation_id in self._typing):
-            return
-        said = self._typing[conversation_id] = object()
-        asked = metadata.get("status") if isinstance(metadata, Mapping) else None
-        status = asked if asked in ("typing", "thinking") else "thinking"
-        try:
-            await session.api.set_typing(Typing(conversation_id, on, status))
-            if not on and self._typing.get(conversation_id) is said:
-                del self._typing[conversation_id]
-        except CanonOpsError as error:
-            logger.debug("Canon: typing in %s: %s", conversation_id, error.what)
+        if self._dots is not None:
+            await self._dots.switch(conversation_id, on=on, metadata=metadata)
 
     # --- hooks, from any thread -----------------------------------------------------------------------------------
 
