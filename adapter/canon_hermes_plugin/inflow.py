@@ -31,11 +31,12 @@ from canon_hermes_plugin.cursor import Cursor, Ticket
 from canon_hermes_plugin.dedupe import Seen
 from canon_hermes_plugin.inbound import Inbound, Request, Suppress, Wake
 from canon_hermes_plugin.inbox.adoption import Adoption
+from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inbox.items import Item, Settlement
 from canon_hermes_plugin.inbox.keeper import Inbox, Remains
 from canon_hermes_plugin.inbox.marks import noted
 from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
-from canon_hermes_plugin.inbox.store import GapKind, Receipt
+from canon_hermes_plugin.inbox.store import Receipt
 from canon_hermes_plugin.inert import Neutraliser
 from canon_hermes_plugin.lanes import Lanes
 from canon_hermes_plugin.rooms import Rooms

@@ -10,8 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
+from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox import store as inbox
-from canon_hermes_plugin.inbox.store import GapKind
+from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.state_file import SCHEMA
@@ -108,8 +109,8 @@ def look_at_outbox(examination: Examination) -> Answer:
     return tuple(found) or Finding(Status.OK, "Canon has every answer.", at=Place(str(path)), data=data)
 
 
-def _read_inbox(snapshot: Snapshot) -> tuple[tuple[str, ...], list[inbox.Tally], list[inbox.Gap]]:
-    return find_damage(snapshot), inbox.tally(snapshot), inbox.all_gaps(snapshot)
+def _read_inbox(snapshot: Snapshot) -> tuple[tuple[str, ...], list[inbox.Tally], list[cursors.Gap]]:
+    return find_damage(snapshot), inbox.tally(snapshot), cursors.all_gaps(snapshot)
 
 
 def _time(at_ms: int) -> str:

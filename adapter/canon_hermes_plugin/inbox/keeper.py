@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox import cursors, store, turns
+from canon_hermes_plugin.inbox.cursors import Gap, GapKind, Step
 from canon_hermes_plugin.inbox.items import Item, Owner, Settlement, State, after_run
 from canon_hermes_plugin.inbox.recovery import DeadTurn
-from canon_hermes_plugin.inbox.store import Gap, GapKind, Receipt, Step
+from canon_hermes_plugin.inbox.store import Receipt
 from canon_hermes_plugin.state_file import StateFile
 from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_ops.durable import DurableError, Snapshot
@@ -73,7 +74,7 @@ class Inbox:
         Raises:
             DurableError: the file cannot be read or written.
         """
-        is_first = await self._file.write(store.begin_cursor, self._owner, now_ms=self._clock.now_ms())
+        is_first = await self._file.write(cursors.begin_cursor, self._owner, now_ms=self._clock.now_ms())
         remains = await self._file.read(partial(_remains, owner=self._owner, is_first=is_first))
         self._reached = remains.cursor
         return remains
@@ -119,7 +120,7 @@ class Inbox:
     def opens_at(self, event_id: str | None) -> None:
         """The stream is about to be opened here."""
         self._reached, self._wanted = event_id, None
-        self._file.write(store.set_cursor, self._owner, event_id, now_ms=self._clock.now_ms())
+        self._file.write(cursors.set_cursor, self._owner, event_id, now_ms=self._clock.now_ms())
 
     def missed(
         self, kind: GapKind, *, from_event: str | None = None, to_event: str | None = None
@@ -128,7 +129,7 @@ class Inbox:
         if kind is GapKind.EXPIRED:
             self._reached, self._wanted = to_event, None
         return self._file.write(
-            store.add_gap,
+            cursors.add_gap,
             self._owner,
             kind,
             from_event=from_event,
@@ -142,7 +143,7 @@ class Inbox:
 
     async def untold_gaps(self) -> tuple[Gap, ...]:
         """What the home channel has not heard of."""
-        return tuple(gap for gap in await self._file.read(store.gaps, self._owner) if not gap.told)
+        return tuple(gap for gap in await self._file.read(cursors.gaps, self._owner) if not gap.told)
 
     # --- the host's runs -----------------------------------------------------------------------------------------
 
@@ -180,7 +181,7 @@ class Inbox:
             return
         self._noted.add(turn_id)
         try:
-            await self._file.write(store.open_turn, self._owner, turn_id, conversation_id, now_ms=self._clock.now_ms())
+            await self._file.write(turns.open_turn, self._owner, turn_id, conversation_id, now_ms=self._clock.now_ms())
         except DurableError:
             return
 
@@ -193,7 +194,7 @@ class Inbox:
         item_id = self._item_of.pop(effect.turn_id, None)
         if effect.turn_id in self._noted:
             self._noted.discard(effect.turn_id)
-            self._file.write(store.close_turn, self._owner, effect.turn_id)
+            self._file.write(turns.close_turn, self._owner, effect.turn_id)
         if item_id is None:
             return
         after = after_run(effect.outcome, effect.evidence, is_stopping=is_stopping)
@@ -205,12 +206,12 @@ class Inbox:
 
     def cleared(self, conversation_id: str) -> None:
         """The node of a conversation is gone."""
-        self._file.write(store.forget_closed, self._owner, conversation_id)
+        self._file.write(turns.forget_closed, self._owner, conversation_id)
 
     def buried(self, turn_id: str) -> None:
         """Nothing is left on Canon of a turn of an earlier gateway, unless the same turn runs again."""
         if turn_id not in self._noted:
-            self._file.write(store.forget_turn, self._owner, turn_id)
+            self._file.write(turns.forget_turn, self._owner, turn_id)
 
     def settle(self, item_id: str, why: Settlement) -> None:
         """Nothing more happens to the item."""
@@ -240,7 +241,9 @@ class Inbox:
             while self._wanted is not None:
                 step = self._step(self._wanted)
                 assert step is not None  # noqa: S101  # an event that is wanted has an id
-                await self._watched(self._file.write(store.move_cursor, self._owner, step, now_ms=self._clock.now_ms()))
+                await self._watched(
+                    self._file.write(cursors.move_cursor, self._owner, step, now_ms=self._clock.now_ms())
+                )
         except DurableError:
             return  # the stream will bring it again
         finally:
@@ -259,11 +262,11 @@ class Inbox:
 def _remains(snapshot: Snapshot, *, owner: Owner, is_first: bool) -> Remains:
     return Remains(
         is_first=is_first,
-        cursor=store.cursor(snapshot, owner),
+        cursor=cursors.cursor(snapshot, owner),
         known=tuple(store.settled_ids(snapshot, owner, limit=REMEMBERED)),
         background=store.background(snapshot, owner),
         items=tuple(store.unsettled(snapshot, owner)),
-        turns=tuple(store.dead_turns(snapshot, owner)),
+        turns=tuple(turns.dead_turns(snapshot, owner)),
     )
 
 
@@ -277,6 +280,6 @@ def _begin(
     owner: Owner,
     now_ms: int,
 ) -> None:
-    store.open_turn(transaction, owner, turn_id, conversation_id, now_ms=now_ms)
+    turns.open_turn(transaction, owner, turn_id, conversation_id, now_ms=now_ms)
     if item_id is not None:
         store.started(transaction, owner, item_id, session=session, turn_id=turn_id, now_ms=now_ms)

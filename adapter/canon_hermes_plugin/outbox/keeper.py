@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox import store as inbox
 from canon_hermes_plugin.inbox.items import Owner, Settlement
 from canon_hermes_plugin.outbox import store
@@ -56,7 +57,7 @@ class Outbox:
         now_ms = self._clock.now_ms()
 
         def write(transaction: Transaction) -> bool:
-            if told_gap is not None and not inbox.tell_gap(transaction, self._owner, told_gap):
+            if told_gap is not None and not cursors.tell_gap(transaction, self._owner, told_gap):
                 return False
             store.keep(transaction, self._owner, operation, now_ms=now_ms)
             if item_id is not None:

@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canon_hermes_plugin.inbox.items import Owner
+from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
 from canon_hermes_plugin.outbox.codec import decode, encode
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_ops.durable import Row, Snapshot, Transaction
@@ -110,7 +111,6 @@ def create_outbox(transaction: Transaction) -> None:
 
 # -- statements -------------------------------------------------------------------------------------------------------
 
-OF_OWNER: Final = "environment_id = :environment_id AND agent_id = :agent_id"
 THIS: Final = f"{OF_OWNER} AND turn_id = :turn_id AND ordinal = :ordinal"
 
 ADD: Final = """INSERT INTO outbox (environment_id, agent_id, turn_id, ordinal, conversation_id, state, confirmed,
@@ -180,7 +180,7 @@ def state_of(snapshot: Snapshot, owner: Owner, operation: Operation) -> State | 
 
 def pending(snapshot: Snapshot, owner: Owner) -> list[Operation]:
     """What is owed, oldest first."""
-    return [_operation(snapshot, row) for row in snapshot.all(PENDING, _owner(owner))]
+    return [_operation(snapshot, row) for row in snapshot.all(PENDING, columns(owner))]
 
 
 # -- what a person does -----------------------------------------------------------------------------------------------
@@ -207,12 +207,8 @@ def discard(transaction: Transaction, number: int) -> bool:
     return transaction.run(DISCARD, {"number": number}) == 1
 
 
-def _owner(owner: Owner) -> dict[str, Any]:
-    return {"environment_id": owner.environment_id, "agent_id": owner.agent_id}
-
-
 def _of(owner: Owner, operation: Operation) -> dict[str, Any]:
-    return {**_owner(owner), "turn_id": operation.turn_id, "ordinal": operation.ordinal}
+    return {**columns(owner), "turn_id": operation.turn_id, "ordinal": operation.ordinal}
 
 
 def _operation(snapshot: Snapshot, row: Row) -> Operation:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from canon_hermes_plugin.doctor_checks import CHECKS
+from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox import store as inbox
-from canon_hermes_plugin.inbox.store import GapKind
+from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.state_place import state_path
@@ -61,10 +62,10 @@ def test_a_message_that_nobody_works_on_is_found(examination: Examination, rows:
 
 def test_messages_that_may_have_been_missed_are_shown(examination: Examination, rows: Rows) -> None:
     """X4: a gap is a warning; the first connection ever is not."""
-    rows(inbox.begin_cursor, OWNER, now_ms=NOW)
-    rows(inbox.add_gap, OWNER, GapKind.FIRST, now_ms=NOW)
+    rows(cursors.begin_cursor, OWNER, now_ms=NOW)
+    rows(cursors.add_gap, OWNER, GapKind.FIRST, now_ms=NOW)
     first = findings(INBOX(examination))
-    rows(inbox.add_gap, OWNER, GapKind.EXPIRED, from_event="e1", to_event="e9", now_ms=NOW)
+    rows(cursors.add_gap, OWNER, GapKind.EXPIRED, from_event="e1", to_event="e9", now_ms=NOW)
     second = findings(INBOX(examination))
 
     assert [each.status for each in first] == [Status.INFO]
@@ -86,7 +87,7 @@ def test_an_answer_that_canon_refused_is_found(examination: Examination, rows: R
 
 def test_a_damaged_file_is_an_error(examination: Examination, rows: Rows) -> None:
     """Nothing is read from a file that contradicts itself; the fix is SQLite's own."""
-    rows(inbox.begin_cursor, OWNER, now_ms=NOW)
+    rows(cursors.begin_cursor, OWNER, now_ms=NOW)
     data = bytearray(rows.path.read_bytes())
     data[4_096:12_288] = b"\xff" * 8_192
     rows.path.write_bytes(bytes(data))

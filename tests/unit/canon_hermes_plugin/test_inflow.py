@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.inbound import Request
-from canon_hermes_plugin.inbox import store
-from canon_hermes_plugin.inbox.store import GapKind
+from canon_hermes_plugin.inbox import cursors
+from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inert import inert_name
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
@@ -392,7 +392,7 @@ async def test_the_very_first_connection_is_no_loss(tmp_path: Path, caplog: pyte
     async with opened_state(tmp_path) as new:
         inflow(host, new).resume_from()
         untold = await new.inbox.untold_gaps()
-        noted = await new.file.read(store.gaps, OWNER)
+        noted = await new.file.read(cursors.gaps, OWNER)
 
     assert ([gap.kind for gap in noted], untold, host.gaps, caplog.text) == ([GapKind.FIRST], (), 0, "")
 
@@ -408,7 +408,7 @@ async def test_an_expired_replay_is_a_gap(kept: Kept) -> None:
     (gap,) = await kept.inbox.untold_gaps()
 
     assert (gap.kind, gap.from_event, gap.to_event, host.gaps) == (GapKind.EXPIRED, "evt-1", "evt_200", 1)
-    assert await kept.file.read(store.cursor, OWNER) == "evt_200"
+    assert await kept.file.read(cursors.cursor, OWNER) == "evt_200"
 
 
 def edited(message_id: str, text: str | None) -> Frame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox import cursors, store
 from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.state_place import state_path
@@ -26,7 +26,7 @@ def left(box: CanonSandbox, home: Path) -> tuple[Rows, Owner, str]:
         "turnDispatch": {"kind": "run_turn"},
     }
     rows = Rows(state_path(home))
-    rows(store.begin_cursor, owner, now_ms=NOW)
+    rows(cursors.begin_cursor, owner, now_ms=NOW)
     rows(store.record, owner, message_id, box.endpoints.conversation_id, payload, step=None, now_ms=NOW)
     return rows, owner, message_id
 

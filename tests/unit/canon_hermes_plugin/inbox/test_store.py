@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from canon_hermes_plugin.inbox import store
+from canon_hermes_plugin.inbox import cursors, store, turns
+from canon_hermes_plugin.inbox.cursors import Step
 from canon_hermes_plugin.inbox.items import Item, Settlement, State
 from canon_hermes_plugin.inbox.recovery import DeadTurn
-from canon_hermes_plugin.inbox.store import GapKind, Receipt, Step
+from canon_hermes_plugin.inbox.store import Receipt
 from tests.support.canon_state import ANOTHER, NOW, OWNER, Rows
 
 PAYLOAD = {
@@ -50,26 +49,26 @@ def test_a_message_is_recorded_once(rows: Rows) -> None:
 
 def test_the_cursor_moves_with_the_receipt(rows: Rows) -> None:
     """X1: one transaction carries both."""
-    new = rows(store.begin_cursor, OWNER, now_ms=NOW)
+    new = rows(cursors.begin_cursor, OWNER, now_ms=NOW)
     recorded(rows, "m1", Step(None, "e1"))
 
-    assert (new, rows(store.cursor, OWNER)) == (True, "e1")
-    assert rows(store.begin_cursor, OWNER, now_ms=NOW) is False
+    assert (new, rows(cursors.cursor, OWNER)) == (True, "e1")
+    assert rows(cursors.begin_cursor, OWNER, now_ms=NOW) is False
 
 
 def test_the_cursor_waits_for_a_step_that_was_not_taken(rows: Rows) -> None:
     """X1: when a write fails and the next ones do not, the cursor stays before the message that is missing."""
-    rows(store.begin_cursor, OWNER, now_ms=NOW)
+    rows(cursors.begin_cursor, OWNER, now_ms=NOW)
     recorded(rows, "m1", Step(None, "e1"))
     # m2 with the step e1 -> e2 failed
     recorded(rows, "m3", Step("e2", "e3"))
-    moved = rows(store.move_cursor, OWNER, Step("e3", "e4"), now_ms=NOW)
-    waiting = rows(store.cursor, OWNER)
-    rows(store.set_cursor, OWNER, "e1", now_ms=NOW)
+    moved = rows(cursors.move_cursor, OWNER, Step("e3", "e4"), now_ms=NOW)
+    waiting = rows(cursors.cursor, OWNER)
+    rows(cursors.set_cursor, OWNER, "e1", now_ms=NOW)
     recorded(rows, "m2", Step("e1", "e2"))
     recorded(rows, "m3", Step("e2", "e3"))
 
-    assert (moved, waiting, rows(store.cursor, OWNER)) == (False, "e1", "e3")
+    assert (moved, waiting, rows(cursors.cursor, OWNER)) == (False, "e1", "e3")
 
 
 def test_a_run_begins_is_given_back_and_begins_again(rows: Rows) -> None:
@@ -144,10 +143,10 @@ def test_an_idle_session_has_absorbed_what_it_was_given(rows: Rows) -> None:
 def test_nobody_touches_another_agents_rows(rows: Rows) -> None:
     """X1: every statement is bound to environment and agent; only the count shows all."""
     for owner in (OWNER, ANOTHER):
-        rows(store.begin_cursor, owner, now_ms=NOW)
+        rows(cursors.begin_cursor, owner, now_ms=NOW)
         recorded(rows, "m1", Step(None, "e1"), owner=owner)
         rows(store.keep_background, owner, "c1", ("x",), step=Step("e1", "e2"), now_ms=NOW)
-        rows(store.open_turn, owner, "t1", "c1", now_ms=NOW)
+        rows(turns.open_turn, owner, "t1", "c1", now_ms=NOW)
     before = rows(store.unsettled, ANOTHER)
 
     handed(rows, background=("x",))
@@ -155,14 +154,14 @@ def test_nobody_touches_another_agents_rows(rows: Rows) -> None:
     rows(store.settle, OWNER, "m1", Settlement.ANSWER, now_ms=NOW)
     rows(store.absorb, OWNER, "s1", but=None, now_ms=NOW)
     rows(store.prune, OWNER, kept=0)
-    rows(store.set_cursor, OWNER, None, now_ms=NOW)
-    rows(store.close_turn, OWNER, "t1")
-    rows(store.forget_closed, OWNER, "c1")
+    rows(cursors.set_cursor, OWNER, None, now_ms=NOW)
+    rows(turns.close_turn, OWNER, "t1")
+    rows(turns.forget_closed, OWNER, "c1")
 
     assert rows(store.unsettled, ANOTHER) == before
-    assert (rows(store.cursor, ANOTHER), rows(store.background, ANOTHER)) == ("e2", {"c1": ("x",)})
-    assert rows(store.dead_turns, ANOTHER) == [DeadTurn("t1", "c1", NOW)]
-    assert (rows(store.unsettled, OWNER), rows(store.background, OWNER), rows(store.dead_turns, OWNER)) == ([], {}, [])
+    assert (rows(cursors.cursor, ANOTHER), rows(store.background, ANOTHER)) == ("e2", {"c1": ("x",)})
+    assert rows(turns.dead_turns, ANOTHER) == [DeadTurn("t1", "c1", NOW)]
+    assert (rows(store.unsettled, OWNER), rows(store.background, OWNER), rows(turns.dead_turns, OWNER)) == ([], {}, [])
     assert [(each.owner, each.state, each.count) for each in rows(store.tally)] == [(ANOTHER, State.RECORDED, 1)]
 
 
@@ -194,39 +193,3 @@ def test_background_is_kept_until_it_is_taken(rows: Rows) -> None:
         {"c2": ("[Ben] two",)},
         kept["c1"],
     )
-
-
-def test_gaps_are_kept_and_told_once(rows: Rows) -> None:
-    """X4: an expired replay moves the cursor where the server says; the home channel hears of a gap once."""
-    rows(store.begin_cursor, OWNER, now_ms=NOW)
-    rows(store.add_gap, OWNER, GapKind.FIRST, now_ms=NOW)
-    rows(store.add_gap, OWNER, GapKind.EXPIRED, from_event="e1", to_event="e9", now_ms=NOW + 1)
-    first, expired = rows(store.gaps, OWNER)
-
-    assert (first.kind, first.told) == (GapKind.FIRST, True)
-    assert (expired.from_event, expired.to_event, expired.at_ms, expired.told) == ("e1", "e9", NOW + 1, False)
-    assert rows(store.cursor, OWNER) == "e9"
-    assert [rows(store.tell_gap, OWNER, expired.number) for _ in range(2)] == [True, False]
-
-
-def test_a_stream_that_never_brings_anything_has_one_gap(rows: Rows) -> None:
-    """X4: opened without a cursor again and again, the stretch grows; the next event ends it."""
-    rows(store.begin_cursor, OWNER, now_ms=NOW)
-    for minute in range(3):
-        rows(store.add_gap, OWNER, GapKind.NO_CURSOR, now_ms=NOW + minute)
-    grown = [(gap.kind, gap.at_ms) for gap in rows(store.gaps, OWNER)]
-
-    assert grown == [(GapKind.NO_CURSOR, NOW + 2)]
-
-
-@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
-def test_turns_are_known_until_their_node_is_gone(rows: Rows, closed: bool) -> None:
-    """D37: a turn that was opened stands on the disk until the conversation's node was deleted after its end."""
-    rows(store.open_turn, OWNER, "t1", "c1", now_ms=NOW)
-    if closed:
-        rows(store.close_turn, OWNER, "t1")
-    before = rows(store.dead_turns, OWNER)
-    rows(store.forget_closed, OWNER, "c1")
-
-    assert before == [DeadTurn("t1", "c1", NOW, closed)]
-    assert len(rows(store.dead_turns, OWNER)) == (0 if closed else 1)
