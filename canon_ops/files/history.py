@@ -1,7 +1,8 @@
 """What was changed, when, by which command, and how to take it back.
 
 Each commit leaves a folder ``history/<id>`` with its record and both texts of every file (0600 in 0700 folders; a
-``.env`` text holds keys). Ids sort by time. Undo is a commit of its own with the old texts, so it can be undone too.
+``.env`` text holds keys). Ids sort in the order of the commits, whatever the clock did. Undo is a commit of its own
+with the old texts, so it can be undone too.
 """
 
 from __future__ import annotations

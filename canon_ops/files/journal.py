@@ -23,14 +23,13 @@ import errno
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from canon_ops.errors import CanonOpsError, ConflictError, InternalError
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, write_beside
 from canon_ops.files.disk import Disk, DiskError, explain
-from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest
+from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest, next_moment
 
 __all__ = ["ChangedUnderUs", "Journal", "Unfinished"]
 
@@ -80,12 +79,11 @@ class Journal:
         Raises:
             DiskError: nothing is left behind.
         """
-        moment = datetime.fromtimestamp(now_ms / 1000, UTC)
-        stamp = f"{moment:%Y%m%dT%H%M%S}.{now_ms % 1000:03d}Z"
-        record = Record(f"{stamp}-{os.urandom(2).hex()}", now_ms, label, (), undoes, outcome)
-        record = replace(record, files=tuple(_file_record(record.id, item) for item in planned))
         self._planned = list(planned)
         try:
+            identity = f"{next_moment(now_ms, self._ids())}-{os.urandom(2).hex()}"
+            files = tuple(_file_record(identity, item) for item in planned)
+            record = Record(identity, now_ms, label, files, undoes, outcome)
             self._disk.make_folder(self.pending, PRIVATE_FOLDER_MODE)
             self._write("intent.json", record.to_json())
             for number, item in enumerate(planned):
@@ -277,6 +275,9 @@ class Journal:
         self._disk.sync_folder(real.parent)
 
     # -- the folder -----------------------------------------------------------------------------------------------
+
+    def _ids(self) -> list[str]:
+        return [path.name for path in self.history.iterdir()] if self.history.is_dir() else []
 
     def _write(self, name: str, data: bytes, *, anew: bool = False) -> None:
         if anew and (self.pending / name).exists():

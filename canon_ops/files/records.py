@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from canon_ops.files.atomic import Target
 
-__all__ = ["FileRecord", "Outcome", "Planned", "Record", "Repair", "digest"]
+__all__ = ["FileRecord", "Outcome", "Planned", "Record", "Repair", "digest", "next_moment"]
 
 Outcome = Literal["done", "kept", "abandoned"]
 FORMAT = 1
+_MOMENT = re.compile(r"\d{8}T\d{6}\.\d{3}Z(?=-)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,8 @@ class Record:
     """One commit, as ``entry.json`` keeps it.
 
     Attributes:
-        id: sorts by time: ``20260101T120000.000Z-1a2b``.
+        id: sorts in the order of the commits: ``20260101T120000.000Z-1a2b``.
+        time_ms: what the clock said, in milliseconds since 1970.
         label: the command, for people.
         undoes: the id that this commit takes back, if it is an undo.
         outcome: "kept" for a snapshot, which changed nothing; "abandoned" when recovery had to give it up.
@@ -92,3 +97,17 @@ class Repair:
 def digest(data: bytes | None) -> str | None:
     """The SHA-256 of a file's bytes in hex; None for a file that does not exist."""
     return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def next_moment(now_ms: int, ids: Iterable[str]) -> str:
+    """The moment that a new id begins with: now, or a millisecond after the newest of ``ids``.
+
+    A clock can stand still between two commits, and it can be set back; what is newest must not depend on it.
+    """
+    newest = max((found[0] for each in ids if (found := _MOMENT.match(each))), default="")
+    try:
+        newest_ms = round(datetime.strptime(newest, "%Y%m%dT%H%M%S.%f%z").timestamp() * 1000)
+    except ValueError:  # there is none, or a name that is no date
+        newest_ms = 0
+    ms = max(now_ms, newest_ms + 1)
+    return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y%m%dT%H%M%S}.{ms % 1000:03d}Z"

@@ -10,6 +10,7 @@ import pytest
 from canon_ops.errors import ExitCode, InternalError, RefusedError
 from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.lock import LockTimeout
+from canon_ops.files.records import next_moment
 from canon_ops.files.transaction import ChangedUnderUs, FileChange, Transaction, edit_files
 from canon_ops.files.undo import undo
 from canon_ops.runtime.clock import ManualClock
@@ -260,6 +261,37 @@ def test_undo_goes_back_one_further_each_time(home: Path) -> None:
         assert (home / "config.yaml").read_bytes() == expected
     with Transaction(home) as transaction, pytest.raises(NoSuchEntry):
         undo(transaction)
+
+
+@pytest.mark.parametrize("step_ms", [0, -3_600_000, 1], ids=["stands still", "is set back", "goes on"])
+def test_the_order_of_commits_does_not_depend_on_the_clock(step_ms: int, home: Path) -> None:
+    """Whatever the clock does between two commits, undo takes back the newest, and retention keeps it."""
+    start_ms = ManualClock().now_ms()
+
+    def transaction(number: int) -> Transaction:
+        return Transaction(home, clock=ManualClock(start_ms + number * step_ms), retention=Retention(entries=15))
+
+    ids: list[str | None] = []
+    for number in range(1, 21):
+        with transaction(number) as one:
+            one.stage(home / "config.yaml", b"b: %d\n" % number)
+            ids.append(one.commit())
+
+    newest_first = History(home).records()
+    assert [record.id for record in newest_first] == ids[:4:-1]
+    assert [record.time_ms for record in newest_first] == [start_ms + n * step_ms for n in range(20, 5, -1)]
+
+    for expected in range(19, 12, -1):
+        with transaction(40 - expected) as one:
+            undo(one)
+            one.commit()
+        assert (home / "config.yaml").read_bytes() == b"b: %d\n" % expected
+
+
+@pytest.mark.parametrize("name", ["20269999T996199.000Z-1a2b", "29990101T000000.000Z", "a snapshot", ""])
+def test_a_name_that_is_no_id_moves_no_time(name: str) -> None:
+    """A folder of somebody else in the history has no say in the order."""
+    assert next_moment(1_790_000_000_123, [name]) == "20260921T141320.123Z"
 
 
 def test_an_undo_can_be_undone_by_its_id(home: Path) -> None:
