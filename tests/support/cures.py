@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pathlib import Path
 
 __all__ = ["Told", "told_commands", "uncured"]
 
-ROOT = Path(__file__).parents[2]
+PACKAGES = ("canon_ops", "canon_hermes_plugin")
 _COMMAND = re.compile(r"canon-ops (?P<words>.*?)(?=$|[;,)`\n]|\.(?:\s|$)|\s{3}|\s#| or |: | and | goes | [<>|] )")
 
 
@@ -53,12 +54,16 @@ def _told_by(file: Path) -> Iterator[Told]:
                 continue
             for text in _texts(node, known):
                 for found in _COMMAND.finditer(text):
-                    yield Told(found["words"].strip(), f"{file.relative_to(ROOT)}:{node.lineno}", id(node) in begun)
+                    yield Told(found["words"].strip(), f"{_name_of(file)}:{node.lineno}", id(node) in begun)
+
+
+def _name_of(file: Path) -> Path:
+    """``canon_ops/files/lock.py``: the file below the folder in which its package lies."""
+    return next(file.relative_to(folder.parent) for folder in _folders() if file.is_relative_to(folder))
 
 
 def _module_of(file: Path) -> str:
-    folder = ROOT if file.is_relative_to(ROOT / "canon_ops") else ROOT / "adapter"
-    return ".".join(file.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(_name_of(file).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _values(tree: ast.Module, module: str) -> dict[str, str]:
@@ -149,7 +154,7 @@ def uncured() -> list[tuple[str, str]]:
     found = []
     for file, tree in trees.items():
         for node in ast.walk(tree):
-            place = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            place = f"{_name_of(file)}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Call):
                 module, _, name = ast.unparse(node.func).rpartition(".")
                 if (
@@ -170,8 +175,14 @@ def uncured() -> list[tuple[str, str]]:
     return sorted(found)
 
 
+def _folders() -> list[Path]:
+    """Where the packages lie from which this process imports: a checkout, or what a wheel has brought."""
+    specs = [importlib.util.find_spec(name) for name in PACKAGES]
+    return [Path(folder) for spec in specs if spec for folder in spec.submodule_search_locations or ()]
+
+
 def _sources() -> list[Path]:
-    return [*ROOT.glob("canon_ops/**/*.py"), *ROOT.glob("adapter/canon_hermes_plugin/**/*.py")]
+    return [file for folder in _folders() for file in folder.rglob("*.py")]
 
 
 def _has_cure(call: ast.Call) -> bool:

@@ -53,7 +53,7 @@ FOR_PROGRAMS = ("canon_ops/sandbox/", "canon_ops/durable/")
 CURE_TO_COME = {
     ("InstallerFailed", "canon_ops/hermes/installer.py"),
     ("InstallerFailed", "canon_ops/operate/package/plan.py"),
-    ("OutsideError", "adapter/canon_hermes_plugin/credential.py"),
+    ("OutsideError", "canon_hermes_plugin/credential.py"),
     ("OutsideError", "canon_ops/operate/package/wheel.py"),
     ("PackageAltered", "canon_ops/operate/package/wheel.py"),
     ("UsageError", "canon_ops/cli/commands/install.py"),

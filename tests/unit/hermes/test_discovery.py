@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import canon_ops
 from canon_ops.hermes.discovery import (
     HostNotFound,
     HowFound,
@@ -21,7 +22,7 @@ from canon_ops.hermes.installer import Installer
 from tests.support.fake_host import clean_environ, make_environment, put_hermes, script
 from tests.support.hosts import THIS_HOST
 
-REPOSITORY = Path(__file__).parents[3]
+PACKAGE = Path(canon_ops.__file__).parent
 
 
 @pytest.fixture
@@ -160,6 +161,7 @@ def test_an_option_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
 def test_without_any_host_the_places_are_named(tmp_path: Path) -> None:
     """From an environment without Hermes and with none in sight, the error lists where we looked and what helps."""
     bare = make_environment(tmp_path / "bare")
+    tmp_path.joinpath("canon_ops").symlink_to(PACKAGE)  # an installed one may have Hermes beside it
     program = (
         "from canon_ops.hermes.discovery import find_host\n"
         "from canon_ops.errors import CanonOpsError\n"
@@ -168,7 +170,7 @@ def test_without_any_host_the_places_are_named(tmp_path: Path) -> None:
     )
 
     answer = subprocess.run(
-        [str(bare), "-c", program], env={"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, check=True
+        [str(bare), "-c", program], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True
     ).stdout.splitlines()
 
     assert answer[:2] == ["host_not_found", "3"]
