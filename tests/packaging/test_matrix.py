@@ -119,18 +119,48 @@ def test_an_environment_without_packages_is_made_once(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
+def kept(root: Path, *versions: str, says: str = "") -> None:
+    """What pyenv keeps below ``root``: interpreters that say their own minor, or something else."""
+    for version in versions:
+        minor = ".".join(version.split(".")[:2])
+        program(root / "versions" / version / "bin" / f"python{minor}", f"echo {says or minor}")
+
+
+def program(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True)
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return file
+
+
 def test_pyenv_is_asked_when_path_has_no_python(tmp_path: Path) -> None:
     """A version that pyenv keeps is found, the newest patch level first; a shim that does not run is passed over."""
-    for version, said in (("3.99.2", "3.99"), ("3.99.10", "3.99"), ("3.98.0", "nonsense")):
-        folder = tmp_path / "versions" / version / "bin"
-        folder.mkdir(parents=True)
-        minor = ".".join(version.split(".")[:2])
-        folder.joinpath(f"python{minor}").write_text(f"#!/bin/sh\necho {said}\n")
-        folder.joinpath(f"python{minor}").chmod(0o755)
+    kept(tmp_path, "3.99.2", "3.99.10")
+    kept(tmp_path, "3.98.0", says="nonsense")
     environ = {"PATH": str(tmp_path), "PYENV_ROOT": str(tmp_path), "HOME": str(tmp_path)}
 
     assert find_python("3.99", environ) == str(tmp_path / "versions" / "3.99.10" / "bin" / "python3.99")
     assert find_python("3.98", environ) is None
+
+
+@pytest.mark.parametrize("home", ["elsewhere", None])
+def test_a_shim_leads_to_what_pyenv_keeps(home: str | None, tmp_path: Path) -> None:
+    """Whatever HOME says: the interpreters lie beside the folder of the shims, one of which is on PATH and runs not."""
+    kept(tmp_path / "pyenv", "3.99.4")
+    shim = program(tmp_path / "pyenv" / "shims" / "python3.99", "exit 127")
+    plugin = program(tmp_path / "pyenv" / "plugins" / "some" / "shims" / "python3.99", "exit 127")
+    environ = {"PATH": f"{plugin.parent}:{shim.parent}"} | ({"HOME": str(tmp_path / home)} if home else {})
+
+    assert find_python("3.99", environ) == str(tmp_path / "pyenv" / "versions" / "3.99.4" / "bin" / "python3.99")
+
+
+def test_path_comes_before_what_pyenv_keeps(tmp_path: Path) -> None:
+    """A shim that does not run hides no interpreter behind it on PATH; what PATH has counts more than pyenv's."""
+    kept(tmp_path / "pyenv", "3.99.4")
+    shim = program(tmp_path / "pyenv" / "shims" / "python3.99", "exit 127")
+    good = program(tmp_path / "bin" / "python3.99", "echo 3.99")
+
+    assert find_python("3.99", {"PATH": f"{shim.parent}:{good.parent}", "HOME": str(tmp_path)}) == str(good)
 
 
 def test_a_row_enters_its_environment() -> None:

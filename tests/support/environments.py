@@ -125,12 +125,27 @@ def _install_digest(extra: str) -> str:
 
 def find_python(minor: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """A working interpreter of that minor version: on PATH, or one that pyenv keeps. A shim of pyenv may not work."""
-    on_path = shutil.which(f"python{minor}", path=environ.get("PATH"))
-    pyenv = Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME", "/"), ".pyenv"), "versions")
-    kept = sorted(pyenv.glob(f"{minor}.*/bin/python{minor}"), key=_patch_level)
-    return next(
-        (path for path in _existing([sys.executable, on_path, *reversed(kept)]) if minor_of(path) == minor), None
-    )
+    name = f"python{minor}"
+    folders = [Path(folder) for folder in environ.get("PATH", os.defpath).split(os.pathsep) if folder]
+    on_path = [shutil.which(name, path=str(folder)) for folder in folders]
+    kept = [
+        python
+        for root in _pyenv_roots(folders, environ)
+        for python in sorted(root.glob(f"versions/{minor}.*/bin/{name}"), key=_patch_level, reverse=True)
+    ]
+    found = _existing([sys.executable, *on_path, *kept])
+    return next((path for path in found if minor_of(path) == minor), None)
+
+
+def _pyenv_roots(folders: Iterable[Path], environ: Mapping[str, str]) -> list[Path]:
+    """Where pyenv may keep interpreters: as it is told, where its shims on PATH lie, and its place in the home.
+
+    A shim runs nothing while no version is chosen, and the home of a test is not the one that pyenv was set up for.
+    """
+    told = [Path(environ["PYENV_ROOT"])] if environ.get("PYENV_ROOT") else []
+    shims = [folder.parent for folder in folders if folder.name == "shims"]
+    home = [Path(environ["HOME"], ".pyenv")] if environ.get("HOME") else []
+    return list(dict.fromkeys([*told, *shims, *home]))
 
 
 def minor_of(python: str) -> str | None:
@@ -144,7 +159,7 @@ def minor_of(python: str) -> str | None:
 
 
 def _existing(paths: Iterable[str | Path | None]) -> list[str]:
-    return [str(path) for path in paths if path is not None]
+    return list(dict.fromkeys(str(path) for path in paths if path is not None))
 
 
 def _patch_level(path: Path) -> tuple[int, ...]:
