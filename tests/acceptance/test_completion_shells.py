@@ -196,7 +196,7 @@ def test_zsh_completes_a_single_candidate_at_once(files: dict[Shell, Path], home
 @pytest.mark.parametrize(
     ("before", "said"),
     [
-        ("", ("", "canon-ops completion needs this first: autoload -Uz compinit && compinit\n")),
+        ("", ("", "To complete canon-ops, first say: autoload -Uz compinit && compinit\n")),
         ("autoload -Uz compinit && compinit -u -D;", ("_canon-ops _canon-ops _canon-ops\n", "")),
     ],
     ids=["without-compinit", "with-compinit"],

@@ -89,7 +89,7 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
 elif (( $+functions[compdef] )); then
     compdef {function} {programs}
 else
-    print -u2 "canon-ops completion needs this first: autoload -Uz compinit && compinit"
+    print -u2 "To complete canon-ops, first say: autoload -Uz compinit && compinit"
 fi
 """
 
