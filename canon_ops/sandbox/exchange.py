@@ -150,6 +150,7 @@ class Exchange:
                 reply = self._commit(work)
                 if not reply.was_bent and work.fault is not None:
                     work.fault.fired -= 1  # it met the request, but its rule did not decide anything
+                    work.entry.fault = None
             case other:
                 raise TypeError(f"a request cannot be spoiled by {other}")
         with self._engine.changing():

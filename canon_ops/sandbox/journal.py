@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["Entry", "Journal", "redacted"]
@@ -37,6 +37,7 @@ class Entry:
         agent_id: whose key came with it.
         status: what was answered; None while it is being worked on, 0 when the socket was reset instead.
         fault: the name of the fault that struck.
+        spoiled: the names of those that struck the events of a stream's answer, in order.
         unexpected: nothing is served under this method and path.
     """
 
@@ -51,6 +52,7 @@ class Entry:
     agent_id: str | None = None
     status: int | None = None
     fault: str | None = None
+    spoiled: list[str] = field(default_factory=list)
     unexpected: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -66,6 +68,7 @@ class Entry:
             "agentId": self.agent_id,
             "status": self.status,
             "fault": self.fault,
+            "spoiled": [*self.spoiled],
             "unexpected": self.unexpected,
         }
 

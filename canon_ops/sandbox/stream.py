@@ -52,7 +52,7 @@ class EventStream:
         if isinstance(agent, Reply):
             await answer(send, agent.status, agent.body)
             return
-        connection = _Connection(self._engine, agent, send, scope["http_version"])
+        connection = _Connection(self._engine, agent, send, entry)
         try:
             await connection.run(arrived.headers.get("last-event-id"), action, receive)
         except _Over as over:
@@ -101,11 +101,12 @@ class EventStream:
 class _Connection:
     """One reader: what it has seen, and what still has to be written to it."""
 
-    def __init__(self, engine: Engine, agent: Agent, send: Send, http_version: str) -> None:
+    def __init__(self, engine: Engine, agent: Agent, send: Send, entry: Entry) -> None:
         self._engine = engine
         self._agent = agent
         self._log = engine.world.logs[agent.agent_id]
         self._send = send
+        self._entry = entry
         self._stream = OpenStream(agent.agent_id, 0)
         self._held: Event | None = None
 
@@ -232,6 +233,8 @@ class _Connection:
         )
         with self._engine.changing():
             fault = self._engine.faults.meet(meeting)
+            if fault is not None:
+                self._entry.spoiled.append(fault.kind.name)
         return fault.kind.action if fault else None
 
     async def _release_held(self) -> None:

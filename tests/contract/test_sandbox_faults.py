@@ -533,7 +533,7 @@ def _event(box: CanonSandbox, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_a_fault_does_what_its_name_says(box: CanonSandbox, name: str) -> None:
-    """It fires, it is counted, and the request after it is served."""
+    """It fires, it is counted, the journal shows it as often, and the request after it is served."""
     box.human.calm()
 
     SCENES[name](box)
@@ -541,6 +541,8 @@ def test_a_fault_does_what_its_name_says(box: CanonSandbox, name: str) -> None:
     rows = [row for row in box.human.faults() if row["name"] == name]
     assert sum(row["fired"] for row in rows) >= 1
     assert all(row["met"] >= row["fired"] for row in rows)
+    noted = [fault for entry in box.journal() for fault in (entry["fault"], *entry["spoiled"]) if fault == name]
+    assert len(noted) == sum(row["fired"] for row in rows)
     assert not box.engine.failures
 
 

@@ -1,0 +1,110 @@
+"""Two hundred messages through a real gateway while Canon misbehaves: each is answered exactly once.
+
+The stream is dropped, events come twice, sends are refused in bursts of at most two, or carried out before an error or a
+reset. A fault that never struck would prove nothing, so each must stand in the journal as often as its counter says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from canon_ops.sandbox.faults import Armed
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.gateways import canon_stage
+
+pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
+
+CONVERSATIONS = 10
+MESSAGES = 20
+FAULTS: Final[dict[str, dict[str, Any]]] = {
+    # the stream; an occasion is an event
+    "stream-drop": {"every": 31},
+    "stream-drop-mid-frame": {"every": 37, "skip": 5},
+    "stream-end": {"every": 41, "skip": 3},
+    "event-duplicate": {"every": 5},
+    "event-duplicate-new-id": {"every": 7},
+    # sends; an occasion is a message with all its attempts, of which at most two meet a fault
+    "send-429": {"every": 19, "burst": 2},
+    "send-503": {"every": 10, "burst": 2},
+    "send-500-after-commit": {"every": 6},
+    "send-lost-response": {"every": 8},
+}
+
+
+def script(number: int, text: str) -> str:
+    """Plain answers, slow ones, and some behind a tool."""
+    if number % 5 == 4:
+        return f'[tool terminal {{"command": "true"}}][say {text}]'
+    return f"[slow 1][say {text}]" if number % 5 == 2 else f"[say {text}]"
+
+
+def converse(box: CanonSandbox, room: str) -> dict[str, str]:
+    """A person who asks, waits for the answer, and asks again; gives back message → the answer it must get."""
+    asked: dict[str, str] = {}
+    for number in range(MESSAGES):
+        text = f"answer {number} in {room}"
+        message = box.human.say(room, script(number, text))
+        asked[message] = text
+        box.wait("answer", to=message, timeout_s=120)
+    return asked
+
+
+def noted(box: CanonSandbox) -> Counter[str]:
+    """How often each fault stands in the journal: against a request, or against an event of a stream."""
+    return Counter(
+        fault for entry in box.journal() for fault in (entry["fault"], *entry["spoiled"]) if fault is not None
+    )
+
+
+def report(armed: Sequence[Armed], journal: Counter[str], *, sent: int, answered: int, duplicates: int) -> str:
+    """A table of the faults, and the sum of the messages."""
+    lines = [f"{'fault':24}{'fired':>8}{'in the journal':>16}{'requests or events met':>25}"]
+    for fault in armed:
+        name = fault.kind.name
+        lines.append(f"{name:24}{fault.fired:8}{journal[name]:16}{fault.met:25}")
+    lines.append(f"messages: {sent} sent, {answered} answered, {duplicates} duplicates")
+    return "\n".join(lines)
+
+
+def test_two_hundred_messages_are_each_answered_exactly_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S2.17, S2.18, S6.15, S7.29 under load: no message is lost, none is answered twice, whatever fails on the way."""
+    options = CanonOptions(journal_entries=100_000)
+    with canon_stage(tmp_path, options=options, limit_per_occasion=2) as stage:
+        box, human = stage.box, stage.box.human
+        people = [box.endpoints.owner_id, "agent_sandbox"]
+        rooms = [human.open_conversation(people, kind="direct") for _ in range(CONVERSATIONS)]
+        # A stream without a cursor cannot be replayed (decisions X4): the first event must arrive before the chaos.
+        box.wait("answer", to=human.say(None, "[say ready]"), timeout_s=60)
+        armed = [box.fault(name, times=None, **settings) for name, settings in FAULTS.items()]
+
+        with ThreadPoolExecutor(CONVERSATIONS) as pool:
+            asked = {
+                message: text for part in pool.map(partial(converse, box), rooms) for message, text in part.items()
+            }
+        human.calm()
+        box.wait("connected", timeout_s=60)
+        box.wait("idle", timeout_s=60)
+
+        heard = Counter(entry["text"] for room in rooms for entry in box.transcript(room) if entry["origin"] == "agent")
+        answers = {message: [answer["text"] for answer in box.wait("answer", to=message)] for message in asked}
+        journal, breaches = noted(box), box.breaches()
+
+    duplicates = sum(heard.values()) - len(heard)
+    with capsys.disabled():
+        told = report(armed, journal, sent=len(asked), answered=sum(map(bool, answers.values())), duplicates=duplicates)
+        print(f"\n{told}")  # noqa: T201
+    assert answers == {message: [text] for message, text in asked.items()}
+    assert heard == Counter(asked.values()) and len(asked) == CONVERSATIONS * MESSAGES
+    assert {fault.kind.name: fault.fired for fault in armed} == {name: journal[name] for name in FAULTS}
+    assert [name for name in FAULTS if not journal[name]] == []
+    assert breaches == []
