@@ -1,7 +1,7 @@
 """Two hundred messages through a real gateway while Canon misbehaves: each is answered exactly once.
 
-The stream is dropped, events come twice, sends are refused in bursts of at most two, or carried out before an error or a
-reset. A fault that never struck would prove nothing, so each must stand in the journal as often as its counter says.
+The stream is dropped, events come twice, sends are refused in bursts of at most two, or carried out before an error or
+a reset. A fault that never struck would prove nothing, so each must stand in the journal as often as its counter says.
 """
 
 from __future__ import annotations
