@@ -16,6 +16,7 @@ from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.gateways import direct_key, start_gateway
 from tests.support.homes import GatewayHome, build_home
+from tests.support.screen import Screen, assert_seamless
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.host
@@ -66,13 +67,21 @@ def paths(box: CanonSandbox) -> list[str]:
     return [entry["path"] for entry in box.journal() if entry["path"] in sent]
 
 
+def assert_one_by_one(screen: Screen, parts: list[dict[str, Any]]) -> None:
+    """Nobody saw anything but the report: part after part, without a node, without a turn's state."""
+    assert_seamless(screen.sights)
+    assert {(sight.node_turn, sight.turn, sight.state) for sight in screen.sights} == {(None, None, None)}
+    assert screen.sights[-1].posted == tuple(("agent", None, part["text"]) for part in parts)
+
+
 def test_a_running_gateway_delivers_a_job(tmp_path: Path, box: CanonSandbox, home: GatewayHome) -> None:
     """R7.5: the live adapter sends it as a message of no turn, in parts, whole."""
-    with start_gateway(home, tmp_path / "gateway.out") as gateway:
+    with start_gateway(home, tmp_path / "gateway.out") as gateway, Screen(box) as screen:
         gateway.wait_ready()
         parts, sent = reported(box), paths(box)
 
     assert sent == ["/messages/send"] * len(parts)
+    assert_one_by_one(screen, parts)
 
 
 def test_a_job_is_delivered_without_a_gateway(box: CanonSandbox, home: GatewayHome) -> None:
@@ -82,10 +91,11 @@ def test_a_job_is_delivered_without_a_gateway(box: CanonSandbox, home: GatewayHo
         hermes(home, "cron", "tick")
         return bool(box.transcript())
 
-    wait_until(ticked, timeout_s=60)
+    with Screen(box) as screen:
+        wait_until(ticked, timeout_s=60)
+        parts = reported(box)
 
-    parts = reported(box)
-
+    assert_one_by_one(screen, parts)
     keys = [
         entry["body"]["envelope"]["idempotencyKey"]
         for entry in box.journal()
