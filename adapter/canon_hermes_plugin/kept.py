@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from canon_hermes_plugin.inbox.adoption import Adoption
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.inbox.keeper import Inbox, Remains
 from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
 from canon_hermes_plugin.outbox.keeper import Outbox
 from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import StateFile
 from canon_ops.runtime.clock import Clock
 

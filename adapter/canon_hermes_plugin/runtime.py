@@ -36,13 +36,13 @@ from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.inbound import Request
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.postbox import Postbox
 from canon_hermes_plugin.pulse import Pulse

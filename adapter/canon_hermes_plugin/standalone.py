@@ -23,11 +23,11 @@ from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin import probe
 from canon_hermes_plugin.connecting import Credential
 from canon_hermes_plugin.credential import find_credential
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox import operations
 from canon_hermes_plugin.outbox.half_sent import HalfSent
 from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.unasked import NotAdmitted, send_unasked
 from canon_ops.client.api import CanonApi

@@ -28,10 +28,11 @@ from typing import Any
 from canon_hermes_plugin.approvals.batch import Request, carry_out
 from canon_hermes_plugin.approvals.book import Book, Renderer, parse
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import Entry, Owner
+from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated, Wake
 from canon_hermes_plugin.approvals.wish import read_wish
+from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import RequestFailed
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest

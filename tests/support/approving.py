@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import Owner
 from canon_hermes_plugin.approvals.service import ApprovalService, Wake
 from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError, TransportFailure
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.outbox import operations
 from canon_hermes_plugin.outbox.operations import Book, Operation, Reserved
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import SCHEMA
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.effects import Final

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from canon_hermes_plugin.owner import Owner
+
 __all__ = [
     "CREATE_LEASE_MS",
     "LEASE_MS",
@@ -23,7 +25,6 @@ __all__ = [
     "ClaimKind",
     "Decision",
     "Entry",
-    "Owner",
     "Status",
     "WakeStatus",
     "damage",
@@ -92,14 +93,6 @@ class Claim:
 
     def is_live(self, now_ms: float) -> bool:
         return self.expires_at_ms > now_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The agent whose gateway an entry belongs to (decisions A1)."""
-
-    environment_id: str
-    agent_id: str
 
 
 @dataclass(frozen=True, slots=True)

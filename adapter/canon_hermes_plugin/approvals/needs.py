@@ -9,7 +9,8 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from canon_hermes_plugin.approvals.entry import Entry, Owner, Status, WakeStatus
+from canon_hermes_plugin.approvals.entry import Entry, Status, WakeStatus
+from canon_hermes_plugin.owner import Owner
 
 __all__ = ["Action", "Need", "is_due", "is_of", "nearest_lease_ms", "need_of"]
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 
 from canon_hermes_plugin.approvals import results
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import Decision, Entry, Owner, Status
+from canon_hermes_plugin.approvals.entry import Decision, Entry, Status
 from canon_hermes_plugin.approvals.events import (
     Activate,
     Answer,
@@ -41,6 +41,7 @@ from canon_hermes_plugin.approvals.events import (
 from canon_hermes_plugin.approvals.machine import ClaimLost
 from canon_hermes_plugin.approvals.needs import Action, is_due, is_of, nearest_lease_ms, need_of
 from canon_hermes_plugin.approvals.wish import Wish
+from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest, ApprovalWord

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
+from canon_hermes_plugin.owner import Owner
 from canon_ops.durable import Row, Snapshot, Transaction
 
 __all__ = [

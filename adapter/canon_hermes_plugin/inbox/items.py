@@ -26,17 +26,9 @@ from typing import Any, Final
 from canon_hermes_plugin.turn.effects import Evidence
 from canon_hermes_plugin.turn.events import Outcome
 
-__all__ = ["RUNS", "Item", "Owner", "Settlement", "State", "after_run"]
+__all__ = ["RUNS", "Item", "Settlement", "State", "after_run"]
 
 RUNS: Final = 10  # ours: a message at which the gateway dies each time must not take it down for ever
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose rows these are. A home may have had another agent before; its rows are shown and never touched."""
-
-    environment_id: str
-    agent_id: str
 
 
 class State(StrEnum):

@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from canon_hermes_plugin.inbox import cursors, store, turns
 from canon_hermes_plugin.inbox.cursors import Gap, GapKind, Step
-from canon_hermes_plugin.inbox.items import Item, Owner, Settlement, State, after_run
+from canon_hermes_plugin.inbox.items import Item, Settlement, State, after_run
 from canon_hermes_plugin.inbox.recovery import DeadTurn
 from canon_hermes_plugin.inbox.store import Receipt
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import StateFile
 from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_ops.durable import DurableError, Snapshot

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import SCHEMA
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.unasked import NotAdmitted

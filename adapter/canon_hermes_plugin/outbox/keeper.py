@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox import store as inbox
-from canon_hermes_plugin.inbox.items import Owner, Settlement
+from canon_hermes_plugin.inbox.items import Settlement
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import State
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import StateFile
 from canon_ops.durable import DurableError, Transaction
 from canon_ops.runtime.clock import Clock

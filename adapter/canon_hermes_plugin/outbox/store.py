@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
 from canon_hermes_plugin.outbox.codec import decode, encode
 from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.owner import Owner
 from canon_ops.durable import Row, Snapshot, Transaction
 from canon_ops.wire.ids import TurnId
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from canon_hermes_plugin.inbox import cursors, store
-from canon_hermes_plugin.inbox.items import Owner
 from canon_hermes_plugin.outbox import store as outbox
+from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.sandbox.server import CanonSandbox

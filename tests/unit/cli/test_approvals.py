@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from canon_hermes_plugin.approvals.entry import Decision, Owner
+from canon_hermes_plugin.approvals.entry import Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided, FinishConsume, Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.owner import Owner
 from canon_ops.runtime.clock import ManualClock
 from tests.unit.cli.conftest import Runner
 

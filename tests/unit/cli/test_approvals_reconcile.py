@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.approvals.entry import Owner
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.owner import Owner
 from canon_ops.client.api import CanonApi
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.sandbox.options import CanonOptions

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Entry, Owner, Status, WakeStatus, damage
+from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Entry, Status, WakeStatus, damage
 from canon_hermes_plugin.approvals.events import (
     Activate,
     Answer,
@@ -24,6 +24,7 @@ from canon_hermes_plugin.approvals.events import (
     Unclear,
 )
 from canon_hermes_plugin.approvals.machine import AlreadyReserved, ClaimLost, Transition, decide
+from canon_hermes_plugin.owner import Owner
 
 NOW = 1_000_000_000
 OWNER = Owner("env", "agent_1")

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.approvals.book import Book, Renderer
-from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Owner
+from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Unclear
 from canon_hermes_plugin.approvals.service import NotActivated
 from canon_hermes_plugin.approvals.store import RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
+from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError, RequestFailed
 from tests.support.approving import OWNER, Approving, broken, refused, until
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from canon_hermes_plugin.approvals.batch import Request
-from canon_hermes_plugin.approvals.entry import RETENTION_MS, Decision, Owner
+from canon_hermes_plugin.approvals.entry import RETENTION_MS, Decision
 from canon_hermes_plugin.approvals.events import (
     Activate,
     ClaimConsume,
@@ -22,6 +22,7 @@ from canon_hermes_plugin.approvals.events import (
 )
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.approvals.trail import read_lines, shortened
+from canon_hermes_plugin.owner import Owner
 from canon_ops.runtime.clock import ManualClock
 
 OWNER = Owner("env", "agent_1")
