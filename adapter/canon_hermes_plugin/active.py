@@ -9,11 +9,18 @@ Source: Canon adapter R2.15, R6.26.
 from __future__ import annotations
 
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from canon_hermes_plugin.turn.events import TurnEvent
 from canon_ops.settings.secret import Secret
+
+if TYPE_CHECKING:
+    from canon_hermes_plugin.acting import Acting
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 __all__ = ["ACTIVE", "ActiveAdapter", "ActiveSet", "LiveAuthority"]
 
@@ -33,6 +40,7 @@ class ActiveAdapter(Protocol):
 
     def live_authority(self) -> LiveAuthority | None: ...
     def has_open_turn(self, conversation_id: str) -> bool: ...
+    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T: ...
     def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None: ...
 
 
@@ -62,10 +70,22 @@ class ActiveSet:
 
         Two candidates are as good as none: acting under the wrong agent is worse than not acting.
         """
-        candidates = [
-            member for member in self.members() if conversation_id is None or member.has_open_turn(conversation_id)
-        ]
-        return candidates[0].live_authority() if len(candidates) == 1 else None
+        return _only(self._with_turn(conversation_id), lambda member: member.live_authority())
+
+    def owner(self, conversation_id: str | None) -> ActiveAdapter | None:
+        """The adapter that a call belongs to: the one with an open turn there, else the only one at all.
+
+        Work in the background belongs to a conversation and to no turn.
+        """
+        return _only(self._with_turn(conversation_id) or self.members(), lambda member: member)
+
+    def _with_turn(self, conversation_id: str | None) -> tuple[ActiveAdapter, ...]:
+        members = self.members()
+        return tuple(one for one in members if conversation_id is None or one.has_open_turn(conversation_id))
+
+
+def _only(candidates: tuple[ActiveAdapter, ...], of: Callable[[ActiveAdapter], R | None]) -> R | None:
+    return of(candidates[0]) if len(candidates) == 1 else None
 
 
 ACTIVE = ActiveSet()

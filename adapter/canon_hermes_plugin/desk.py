@@ -32,6 +32,7 @@ from canon_hermes_plugin.turn.events import (
     Opening,
     Outcome,
     QueueChanged,
+    Silenced,
     Staged,
     TurnEvent,
 )
@@ -176,6 +177,15 @@ class TurnDesk:
         found = registry.find(self._turns, ConversationId(conversation_id), caller)
         if isinstance(found, Found):
             self.apply(found.turn_id, event)
+
+    def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> bool:
+        """The agent says nothing in its own turn; False when it has none that is open. Source: R8.3."""
+        caller = Caller(TurnId(mark.turn_id) if mark else None, SessionKey(session_key) if session_key else None)
+        found = registry.find(self._turns, ConversationId(conversation_id), caller)
+        if not isinstance(found, Found) or not self._turns.live[found.turn_id].is_open:
+            return False
+        self.apply(found.turn_id, Silenced())
+        return True
 
     def queue_changed(self, turn_id: TurnId) -> None:
         """Another number of messages waits behind a turn than Canon was last told."""

@@ -37,6 +37,7 @@ __all__ = [
     "multiplex_refusal",
     "platform_entry_fields",
     "read_host_facts",
+    "register_toolset_alias",
     "session_value",
 ]
 
@@ -184,6 +185,11 @@ def home_folder() -> Path:
 def session_value(name: str) -> str:
     """A session value of the running task, such as ``HERMES_SESSION_CHAT_ID``; empty when there is none."""
     return str(importlib.import_module("gateway.session_context").get_session_env(name, "") or "")
+
+
+def register_toolset_alias(alias: str, toolset: str) -> None:
+    """Let a configuration name our toolset by another name."""
+    importlib.import_module("tools.registry").registry.register_toolset_alias(alias, toolset)
 
 
 def in_delegated_child() -> bool:

@@ -29,7 +29,7 @@ from canon_hermes_plugin import cursor as cursors
 from canon_hermes_plugin.corrections import Correction, Corrections
 from canon_hermes_plugin.cursor import Cursor, Ticket
 from canon_hermes_plugin.dedupe import Seen
-from canon_hermes_plugin.inbound import Inbound, Request, Suppress, Wake
+from canon_hermes_plugin.inbound import Drop, DropReason, Inbound, Request, Suppress, Wake
 from canon_hermes_plugin.inbox.adoption import Adoption
 from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inbox.items import Item, Settlement
@@ -56,16 +56,21 @@ from canon_ops.wire.events import (
     StreamTrouble,
     parse_event,
 )
+from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.messages import MessageCreated
 from canon_ops.wire.sse import Frame
 
-__all__ = ["Inflow"]
+__all__ = ["Inflow", "NotAdmitted"]
 
 logger = logging.getLogger(__name__)
 
 IN_WORK: Final = 256  # events whose work has not ended; beyond that the reader waits
 ATTEMPTS: Final = 3
 FAILURES_REMEMBERED: Final = 256
+
+
+class NotAdmitted(Exception):
+    """A message of ours may start no turn as things are."""
 
 
 class Inflow:
@@ -84,6 +89,7 @@ class Inflow:
         session_of: the host's session of a message.
         missed: told that a stretch of the stream was missed.
         given_up: tells a conversation that a message of it was given up.
+        answered: told that a person has answered an approval; whose, it finds out.
     """
 
     def __init__(
@@ -103,6 +109,7 @@ class Inflow:
         session_of: Callable[[Request], str],
         missed: Callable[[], None],
         given_up: Callable[[str], Awaitable[None]],
+        answered: Callable[[str], Awaitable[None]],
     ) -> None:
         self.identity = identity
         self._access = access
@@ -116,6 +123,7 @@ class Inflow:
         self._session_of = session_of
         self._missed = missed
         self._given_up = given_up
+        self._answered = answered
         self._state = Inbound(
             Seen(dict.fromkeys(remains.known)),
             rooms.listed(Rooms(), conversations),
@@ -132,6 +140,11 @@ class Inflow:
     def rooms(self) -> Rooms:
         """What is known of the conversations."""
         return self._state.rooms
+
+    @property
+    def access(self) -> UserAccess:
+        """Whose messages start turns."""
+        return self._access
 
     @property
     def cursor(self) -> str | None:
@@ -169,6 +182,39 @@ class Inflow:
             else:
                 logger.info("Canon: message %s, left from before, may start no turn any more", item.item_id)
                 self._inbox.settle(item.item_id, Settlement.DROPPED)
+
+    async def take_own(self, payload: JsonObject) -> None:
+        """Start a turn with a message that is ours and not the stream's: recorded first, under its id once for ever.
+
+        Returns when it is on the disk; the host gets it behind what its conversation has already.
+
+        Raises:
+            NotAdmitted: it may start no turn as things are.
+            DurableError: it could not be recorded.
+        """
+        admission = inbound.admit(
+            self._state, payload, identity=self.identity, access=self._access, neutralise=self._neutralise
+        )
+        wake = admission.verdict
+        if isinstance(wake, Drop) and wake.reason is DropReason.DUPLICATE:
+            return  # it has had its turn, or waits for it
+        if not isinstance(wake, Wake):
+            raise NotAdmitted(str(wake))
+        self._state = admission.state
+        item_id = str(wake.created.message.id)
+        try:
+            receipt = await self._inbox.record(item_id, wake.conversation_id, payload, event_id=None)
+        except BaseException:
+            self._state = inbound.released(self._state, item_id)
+            raise
+        if receipt is Receipt.KNOWN:
+            self._state = inbound.settled(self._state, item_id)
+        else:
+            self._lanes.add(wake.conversation_id, partial(self._own, item_id, wake))
+
+    async def _own(self, item_id: str, wake: Wake) -> None:
+        await self._insist(item_id, wake)
+        self._state = inbound.settled(self._state, item_id)
 
     async def adopted(self, item: Item) -> Request | None:
         """What a run of the host that nobody asked for is about: the message whose run died."""
@@ -279,7 +325,12 @@ class Inflow:
 
     async def _message(self, created: MessageCreated, ticket: Ticket, event_id: str | None) -> None:
         admission = inbound.admit_created(
-            self._state, created, identity=self.identity, access=self._access, neutralise=self._neutralise
+            self._state,
+            created,
+            identity=self.identity,
+            access=self._access,
+            is_our_approval=lambda _: True,  # the registry knows; it lies on the disk, so it is asked in a lane
+            neutralise=self._neutralise,
         )
         self._state = admission.state
         match admission.verdict:
@@ -289,6 +340,10 @@ class Inflow:
                 recorded = self._inbox.record(item_id, wake.conversation_id, created.payload, event_id=event_id)
                 self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket, item_id, recorded))
                 return
+            case inbound.Receipt(approval_id=approval_id):
+                # Should it be lost with this process: the next one asks Canon about every approval that is open.
+                self._lanes.add(("approval", approval_id), partial(self._answered, approval_id))
+                self._inbox.passed(event_id)
             case Suppress(conversation_id=conversation_id, reason=reason):
                 logger.info("Canon: a message in %s starts no turn: %s", conversation_id, reason)
                 kept = self._state.suppressed.entries.get(conversation_id, ())
@@ -324,21 +379,21 @@ class Inflow:
         """Hand over what an earlier process left, once it is ours to hand over."""
         remedy = remedy_for(item)
         if remedy is Remedy.HAND_OVER or (remedy is Remedy.AWAIT_ADOPTION and await adoption.is_ours(item.item_id)):
-            await self._insist(item, wake)
+            await self._insist(item.item_id, wake, item)
         elif remedy is Remedy.GIVE_UP:
             self._give_up(item.item_id, item.runs)
             await self._given_up(wake.conversation_id)
         self._state = inbound.settled(self._state, wake.created.message.id)
 
-    async def _insist(self, item: Item, wake: Wake) -> None:
+    async def _insist(self, item_id: str, wake: Wake, item: Item | None = None) -> None:
         for _ in range(ATTEMPTS):
             try:
-                await self._hand(wake, item.item_id, item)
+                await self._hand(wake, item_id, item)
             except Exception:  # as in _wake; Canon will not bring this one again
-                logger.exception("Canon: message %s could not be handed to Hermes", item.item_id)
+                logger.exception("Canon: message %s could not be handed to Hermes", item_id)
             else:
                 return
-        self._give_up(item.item_id, ATTEMPTS)
+        self._give_up(item_id, ATTEMPTS)
 
     async def _hand(self, wake: Wake, item_id: str, item: Item | None = None) -> None:
         corrected = self._corrected(wake)

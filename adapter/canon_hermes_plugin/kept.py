@@ -26,10 +26,12 @@ class Kept:
     """Whoever holds it closes ``file``, last of all.
 
     Attributes:
+        owner: whose rows these are.
         owed: the operations that an earlier gateway did not bring to their end.
         adoption: the messages whose run died with it, and who takes them.
     """
 
+    owner: Owner
     file: StateFile
     inbox: Inbox
     outbox: Outbox
@@ -60,4 +62,4 @@ async def open_kept(
         await file.close()
         raise
     died = [item for item in remains.items if remedy_for(item) is Remedy.AWAIT_ADOPTION]
-    return Kept(file, inbox, outbox, remains, owed, Adoption(died, is_gate_open=is_gate_open, clock=clock))
+    return Kept(owner, file, inbox, outbox, remains, owed, Adoption(died, is_gate_open=is_gate_open, clock=clock))

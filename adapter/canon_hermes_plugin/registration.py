@@ -17,7 +17,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin import probe
-from canon_hermes_plugin.host import PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
+from canon_hermes_plugin.host import (
+    PLATFORM_NAME,
+    HostFacts,
+    platform_entry_fields,
+    read_host_facts,
+    register_toolset_alias,
+)
 from canon_ops.hermes.audited import Refused, audit
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
@@ -55,10 +61,37 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
     if isinstance(verdict, Refused):
         _register_refusal(ctx, verdict)
         return
-    # Tools, their toolset alias and the skill are registered here, before the hooks, once they exist.
+    register_tools(ctx)
     register_hooks(ctx)
     register_command(ctx)
     _register_platform(ctx, _entry())
+
+
+def register_tools(ctx: PluginContext) -> None:
+    """Register the agent's tools and the older name of their toolset; one refusal does not stop the others."""
+    from canon_hermes_plugin.tools.offer import ALIAS, TOOLSET, offered_tools
+
+    register_tool = getattr(ctx, "register_tool", None)
+    if not callable(register_tool):
+        return
+    for tool in offered_tools():
+        try:
+            register_tool(
+                name=tool.name,
+                toolset=TOOLSET,
+                schema=tool.schema,
+                handler=tool.handler,
+                check_fn=tool.is_available,
+                is_async=True,
+                description=tool.schema["description"],
+                emoji="C",
+            )
+        except Exception:  # the host's own validation; the platform works without
+            logger.error("Hermes refused the tool %s; the agent cannot use it", tool.name, exc_info=True)
+    try:
+        register_toolset_alias(ALIAS, TOOLSET)
+    except Exception:  # as above
+        logger.warning("Hermes refused the name %s for the toolset %s", ALIAS, TOOLSET, exc_info=True)
 
 
 def register_hooks(ctx: PluginContext) -> None:

@@ -24,11 +24,14 @@ import random
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from canon_hermes_plugin import binding, probe
 from canon_hermes_plugin import host as host_door
+from canon_hermes_plugin.acting import Acting, NotConnected, on_loop
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
+from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approvals
+from canon_hermes_plugin.approvals.waking import Waking
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
 from canon_hermes_plugin.credential import find_credential
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
@@ -64,6 +67,7 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, home_channel, read_options, user_access
+from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.surroundings import Surroundings
 from canon_ops.wire.ids import TurnId
 from canon_ops.wire.requests import RuntimeStatus
@@ -72,6 +76,8 @@ from canon_ops.wire.verbosity import ConversationKind, resolve_verbosity
 __all__ = ["CanonRuntime", "make_runtime"]
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 STATUS_EVERY_S: Final = 30.0  # Canon adapter R2.8
 SIGNALS_EVERY_S: Final = 15.0
@@ -97,6 +103,7 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
         find=partial(find_credential, offload, partial(probe.surroundings_of, config)),
         offload=offload,
         home=host_door.home_folder(),
+        approvals_file=CanonPaths.from_environ(os.environ, Path.home()).detached_approvals_file,
         home_channel=channel.chat_id if channel is not None else None,
         host_version=host_door.read_host_facts().version or "unknown",
     )
@@ -109,6 +116,7 @@ class CanonRuntime:
         find: resolves the settings to a credential, off the loop.
         offload: the adapter's own threads; closed with it.
         home: the Hermes home, for the state file and the health file.
+        approvals_file: the registry of approvals, which other gateways may share.
         home_channel: the conversation that hears of messages that may have been missed.
     """
 
@@ -121,6 +129,7 @@ class CanonRuntime:
         find: Callable[[], Awaitable[Credential]],
         offload: Offload,
         home: Path,
+        approvals_file: Path,
         home_channel: str | None = None,
         host_version: str = "unknown",
         clock: Clock | None = None,
@@ -133,6 +142,7 @@ class CanonRuntime:
         self._find = find
         self._offload = offload
         self._home = home
+        self._approvals_file = approvals_file
         self._home_channel = home_channel
         self._host_version = host_version
         self._clock = clock or SystemClock()
@@ -157,6 +167,8 @@ class CanonRuntime:
         self._postbox: Postbox | None = None
         self._deliveries: Deliveries | None = None
         self._outbound: Outbound | None = None
+        self._approvals: GatewayApprovals | None = None
+        self._acting: Acting | None = None
         self._desk = TurnDesk(
             self._clock,
             carry=self._carry,
@@ -201,6 +213,7 @@ class CanonRuntime:
     async def disconnect(self) -> None:
         """Stop listening, say goodbye to what runs, and leave nothing behind; safe at any time and to repeat."""
         self._active.leave(self)
+        self._acting = None
         if self._runs is not None:
             self._runs.stop()
         await self._loops.end()
@@ -288,8 +301,19 @@ class CanonRuntime:
             session_of=self._port.session_of,
             missed=self._tell_of_gaps,
             given_up=postbox.tell_given_up,
+            answered=self._approval_answered,
         )
         self._dots = TypingDots(session.api.set_typing)
+        approvals = self._approvals = open_approvals(
+            self._approvals_file,
+            session.api,
+            kept.owner,
+            Waking(inflow, self._port.session_of),
+            run=self._offload.run,
+            conversations=lambda: inflow.rooms.rooms,
+            clock=self._clock,
+        )
+        self._acting = Acting(session.api, approvals.service, self._desk, self._home_channel, clock=self._clock)
         self._runs = Runs(self._desk, self._port, kept, inflow)
         legacy = Legacy(
             session.api,
@@ -306,6 +330,7 @@ class CanonRuntime:
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
         logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)
         self._loops.own(kept.adoption.run())
+        self._loops.own(approvals.run())
         self._loops.own(self._listen(supervisor))
         self._tell_of_gaps()
         self._loops.every(STATUS_EVERY_S, self._publish_status)
@@ -363,6 +388,10 @@ class CanonRuntime:
             if outbound is not None and outbound.told_depth(turn.id) != self._queue_depth(turn.id):
                 self._desk.queue_changed(turn.id)
 
+    async def _approval_answered(self, approval_id: str) -> None:
+        if self._approvals is not None:
+            await self._approvals.heard(approval_id)
+
     def _replay(self) -> None:
         if self._supervisor is not None:
             self._supervisor.replay()
@@ -419,6 +448,18 @@ class CanonRuntime:
         return LiveAuthority(
             session.credential.api_key, connection.base_url, connection.stream_url, inflow.identity.outbound_policy
         )
+
+    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T:
+        """Do what a tool asks for, as this agent, on the adapter's loop; called from any loop of any thread.
+
+        Raises:
+            NotConnected: the adapter is not connected any more.
+        """
+        loop, acting = self._loop, self._acting
+        if loop is None or acting is None or loop.is_closed():
+            raise NotConnected("Canon is not connected")
+
+        return await on_loop(loop, lambda: self._loops.within(lambda: work(acting)))
 
     def has_open_turn(self, conversation_id: str) -> bool:
         """Whether a turn of ours is open there."""

@@ -40,6 +40,20 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     ),
     Need("hermes_cli.plugins:PluginContext.register_hook", Use.CALL, "registers the activity hooks", 2),
     Need(
+        "hermes_cli.plugins:PluginContext.register_tool",
+        Use.CALL,
+        "offers the agent Canon's tools",
+        keywords=("name", "toolset", "schema", "handler", "check_fn", "is_async", "description", "emoji"),
+    ),
+    Need("tools.registry:registry", Use.VALUE, "the same", without="the toolset has one name only"),
+    Need(
+        "tools.registry:ToolRegistry.register_toolset_alias",
+        Use.CALL,
+        "the tools' older name in a configuration",
+        2,
+        without="the toolset has one name only",
+    ),
+    Need(
         "hermes_cli.plugins:PluginContext.register_cli_command",
         Use.CALL,
         "registers `hermes canon`",

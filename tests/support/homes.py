@@ -69,7 +69,7 @@ def quiet_config(model_url: str, plugin: str = "canon-hermes") -> dict[str, Any]
         },
         "plugins": {"enabled": [plugin]},
         "platforms": {"canon": {"enabled": True}},
-        "platform_toolsets": {"canon": ["terminal", "clarify"]},
+        "platform_toolsets": {"canon": ["terminal", "clarify", "canon"]},
         "streaming": {"enabled": True, "transport": "edit", "edit_interval": 0.1, "buffer_threshold": 5},
         "display": {"busy_input_mode": "queue", "tool_progress": "off"},
         "approvals": {"mode": "manual", "timeout": 20},

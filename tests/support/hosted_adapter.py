@@ -78,6 +78,7 @@ def build(
     clock: Clock | None = None,
     environ: Mapping[str, str] | None = None,
     home: Path = Path("/nonexistent"),
+    home_channel: str | None = None,
 ) -> Any:
     """An adapter that is not connected."""
 
@@ -91,6 +92,8 @@ def build(
             find=partial(find_credential, offload, partial(probe.surroundings_of, config, dict(environ or {}))),
             offload=offload,
             home=home,
+            approvals_file=home / "canon" / "detached-approvals.json",
+            home_channel=home_channel,
             clock=clock,
             rng=random.Random(11),
             active=active,
@@ -108,6 +111,7 @@ async def hosted(
     clock: Clock | None = None,
     active: ActiveSet | None = None,
     home: Path | None = None,
+    home_channel: str | None = None,
     **extra: Any,
 ) -> AsyncIterator[Hosted]:
     """A connected adapter whose messages go to ``agent``; disconnected at the end.
@@ -117,7 +121,9 @@ async def hosted(
     """
     active = active or ActiveSet()
     own_home = tempfile.TemporaryDirectory(prefix="hermes-home-")
-    adapter = build(platform_config(box, **extra), active=active, clock=clock, home=home or Path(own_home.name))
+    config = platform_config(box, **extra)
+    folder = home or Path(own_home.name)
+    adapter = build(config, active=active, clock=clock, home=folder, home_channel=home_channel)
     stage = Hosted(adapter, active)
 
     async def handler(event: Any) -> str | None:

@@ -140,6 +140,11 @@ class Entry:
         return WakeStatus(word) if word is not None else None
 
     @property
+    def wake_error(self) -> str:
+        """Why the last attempt to wake the agent failed; empty when none did, or nobody said."""
+        return self._text("wakeError")
+
+    @property
     def requesting_session_key(self) -> str | None:
         return self._text("requestingSessionKey") or None
 
@@ -260,8 +265,27 @@ def _damaged_state(approval_id: str, value: Mapping[str, Any]) -> str | None:
     return None
 
 
+_TEXTS: Final = (
+    "summary",
+    "responseUserId",
+    "respondedBy",
+    "environmentId",
+    "agentId",
+    "requestingSessionKey",
+    "wakeError",
+)
+
+
 def _damaged_texts(approval_id: str, value: Mapping[str, Any]) -> str | None:
-    for name in ("summary", "responseUserId", "respondedBy", "environmentId", "agentId", "requestingSessionKey"):
+    for name in (
+        "summary",
+        "responseUserId",
+        "respondedBy",
+        "environmentId",
+        "agentId",
+        "requestingSessionKey",
+        "wakeError",
+    ):
         if value.get(name) is not None and not isinstance(value[name], str):
             return f"has a {name} that is no text"
     for name in ("receiptPending", "reconcilePending", "identityMismatch"):

@@ -140,10 +140,11 @@ class ClaimWake:
 
 @dataclass(frozen=True, slots=True)
 class FinishWake:
-    """The wake is durable elsewhere, or the attempt failed."""
+    """The wake is durable elsewhere, or the attempt failed; ``why`` is kept for people."""
 
     claim_id: str
     is_delivered: bool
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
+from canon_hermes_plugin.approvals.canon_side import CanonSide
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.service import ApprovalService
@@ -21,22 +22,8 @@ from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.operate.agent_key import AgentCredential
 from canon_ops.runtime.clock import Clock
-from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest
 
-__all__ = ["CanonSide", "Reconciled", "reconcile"]
-
-
-@dataclass(frozen=True, slots=True)
-class CanonSide:
-    """The two calls of an approval, over one agent's client."""
-
-    api: CanonApi
-
-    async def create(self, request: ApprovalRequest) -> ApprovalReceipt:
-        return await self.api.request_approval(request)
-
-    async def consume(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
-        return await self.api.consume_approval(conversation_id, approval_id, cancel=cancel)
+__all__ = ["Reconciled", "reconcile"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def _activate(entry: Entry, event: Activate, now_ms: float) -> Transition:
     created = entry.without_claim(ClaimKind.CREATE).with_(createdAt=now_ms, createdFromClaimId=event.claim_id)
     responder, expected = (event.responder or "").strip(), entry.response_user_id
     if not responder:
-        why = "Canon named no responder: the answer could not be tied to a human"
+        why = "server omitted effective responseUserId: the answer could not be tied to a human"
     elif expected is not None and responder != expected:
         why = f"Canon named the responder {responder}, and {expected} was asked for"
     else:
@@ -295,8 +295,9 @@ def _finish_wake(entry: Entry, event: FinishWake, now_ms: float) -> Transition:
     free = entry.without_claim(ClaimKind.WAKE)
     if event.is_delivered:
         done = free.with_(wakeStatus=WakeStatus.DELIVERED.value, wakeDeliveredAt=now_ms, receiptPending=False)
-        return _changed("T19", done)
-    return _changed("T19", free.with_(wakeStatus=WakeStatus.PENDING.value))
+        return _changed("T19", done.without("wakeError"))
+    again = free.with_(wakeStatus=WakeStatus.PENDING.value)
+    return _changed("T19", again.with_(wakeError=event.why[:TEXT_LIMIT]) if event.why else again)
 
 
 def _consuming(entry: Entry, claim: Claim) -> Entry:

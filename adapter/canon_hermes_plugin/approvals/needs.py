@@ -48,7 +48,8 @@ def need_of(entry: Entry, *, now_ms: float) -> Need:
         case Status.PENDING:
             return Need(Action.ASK, _why_pending(entry, now_ms))
     if entry.wake_status in (WakeStatus.PENDING, WakeStatus.DELIVERING):
-        return Need(Action.WAKE, "the agent has not been told of the decision")
+        told = f": {entry.wake_error}" if entry.wake_error else ""
+        return Need(Action.WAKE, f"the agent has not been told of the decision{told}")
     if entry.fields.get("cancelPending") is True:
         return Need(Action.CANCEL, "its request may still be open at Canon although no answer would count")
     return Need(Action.NOTHING, "it is settled")

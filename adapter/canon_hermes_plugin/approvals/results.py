@@ -77,7 +77,7 @@ def _why_unknown(entry: Entry) -> str:
         return "Canon no longer knows this approval, or never did; whether it was answered is unknown."
     if entry.responded_by:
         return "It was answered by another human than the one who was asked (identity mismatch); that does not count."
-    return "Canon did not say who answered (the authenticated responder is missing); that does not count."
+    return "Canon omitted authenticated responder identity: nobody knows who answered; that does not count."
 
 
 def _names(entry: Entry) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from canon_ops.client.errors import ApiError
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest, ApprovalWord
 
-__all__ = ["ApprovalService", "CanonPort", "NotActivated", "Wake", "WakePort"]
+__all__ = ["ApprovalService", "CanonPort", "NotActivated", "Wake", "WakePort", "WakeRefused"]
 
 SHORT_TIMEOUT_S: Final = 1_800  # the generic ceiling of older servers, C1
 LONGEST_PAUSE_S: Final = 60.0  # R10.45
@@ -83,10 +83,21 @@ class Wake:
     decision: Decision
 
 
+class WakeRefused(RuntimeError):
+    """The decision stands, and may start no turn as things are now (D48); it is tried again."""
+
+
 class WakePort(Protocol):
-    """Where wakes go. It returns once the wake is on the disk, and raises when it is not (A5)."""
+    """Where wakes go. It returns once the wake is on the disk, and raises when it is not (A5).
+
+    :class:`WakeRefused` says that it may not be there at all.
+    """
 
     async def wake(self, wake: Wake) -> None: ...
+
+
+def _nobody_hears(approval_id: str, error: Exception) -> None:
+    """A command has other ways to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,7 @@ class ApprovalService:
         new_id: fresh hex digits, at least as many as asked for.
         process: names this process in leases, for people.
         conversations: the ids of the conversations that the agent is in, as far as is known.
+        trouble: hears of a failure that is tried again later (D49).
     """
 
     def __init__(
@@ -123,6 +135,7 @@ class ApprovalService:
         new_id: Callable[[int], str],
         process: str,
         conversations: Callable[[], Container[str]],
+        trouble: Callable[[str, Exception], None] = _nobody_hears,
     ) -> None:
         self._desk = desk
         self._canon = canon
@@ -132,6 +145,7 @@ class ApprovalService:
         self._new_id = new_id
         self._process = process
         self._conversations = conversations
+        self._trouble = trouble
         self._at_work: set[str] = set()
 
     # Asking
@@ -195,7 +209,8 @@ class ApprovalService:
                 receipt = await self._canon.create(_with_expiry(ask, sent_ms))
         except ApiError as error:
             if 400 <= error.status < 500 and error.status not in RETRYABLE:
-                await self._desk.apply(ask.approval_id, RejectCreation(claim_id, error.what))
+                why = f"Canon rejected approval creation ({error.status}): {error.what}"
+                await self._desk.apply(ask.approval_id, RejectCreation(claim_id, why))
             raise
         return receipt, sent_ms if receipt.expires_at_ms is None else receipt.expires_at_ms
 
@@ -223,7 +238,7 @@ class ApprovalService:
         if entry is None:
             return results.not_here(approval_id)
         if entry.conversation_id != conversation_id:
-            raise PermissionError(f"approval {approval_id} was asked for in another conversation")
+            raise PermissionError(f"approval {approval_id} was asked for in a different Canon conversation")
         if not is_of(entry, self._owner, self._conversations()):
             return results.not_here(approval_id)
         entry, answer = await self._ask(entry, wakes=False)
@@ -249,11 +264,16 @@ class ApprovalService:
     # Hearing and waking
 
     async def see_receipt(self, approval_id: str) -> bool:
-        """Canon says that a human has answered: remember it; whether the approval is one of the registry's.
+        """Canon says that a human has answered: remember it; whether the approval is one of this agent's.
+
+        Every agent of a room hears the answer; another one's entry is not touched (A1).
 
         Raises:
             RegistryDamaged, DiskError, LockTimeout: it could not be looked up or remembered (R10.46).
         """
+        entry = await self._desk.get(approval_id)
+        if entry is None or not is_of(entry, self._owner, self._conversations()):
+            return False
         seen = await self._desk.apply(approval_id, SeeReceipt())
         return seen.entry is not None
 
@@ -312,8 +332,9 @@ class ApprovalService:
                     counts[_word(entry)] += 1
                 except asyncio.CancelledError:
                     raise
-                except Exception:  # counted, and tried again by the scan
+                except Exception as error:  # counted, and tried again by the scan
                     counts["error"] += 1
+                    self._trouble(entry.approval_id, error)
                 done(entry)
 
         acting = [entry for entry in mine if need_of(entry, now_ms=now_ms).action not in (Action.NOTHING, Action.WAIT)]
@@ -352,13 +373,16 @@ class ApprovalService:
         claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
         if not claimed.is_change or claimed.entry is None:
             return
-        is_delivered = False
+        finish = FinishWake(claim_id, is_delivered=False)
         try:
             await self._wakes.wake(_wake_of(claimed.entry))
-            is_delivered = True
+            finish = FinishWake(claim_id, is_delivered=True)
+        except WakeRefused as refused:
+            finish = FinishWake(claim_id, is_delivered=False, why=str(refused))
+            raise
         finally:
             with contextlib.suppress(asyncio.CancelledError):
-                await self._desk.apply(entry.approval_id, FinishWake(claim_id, is_delivered))
+                await self._desk.apply(entry.approval_id, finish)
 
 
 def _wake_of(entry: Entry) -> Wake:

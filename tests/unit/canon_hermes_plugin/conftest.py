@@ -28,6 +28,7 @@ class RecordingContext:
         self.platforms: list[dict[str, Any]] = []
         self.hooks: list[tuple[str, Any]] = []
         self.commands: list[dict[str, Any]] = []
+        self.tools: list[dict[str, Any]] = []
 
     def register_platform(
         self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
@@ -37,6 +38,9 @@ class RecordingContext:
 
     def register_hook(self, name: str, callback: Any) -> None:
         self.hooks.append((name, callback))
+
+    def register_tool(self, **tool: Any) -> None:
+        self.tools.append(tool)
 
     def register_cli_command(self, **command: Any) -> None:
         self.commands.append(command)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 import pytest
 
+from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.active import ActiveSet, LiveAuthority
 from canon_hermes_plugin.hooks import ActivityHooks
 from canon_hermes_plugin.turn.events import SubagentStopped, ToolFinished, ToolStarted, TurnEvent
 from canon_ops.settings.secret import Secret
+
+T = TypeVar("T")
 
 
 class Adapter:
@@ -23,6 +29,9 @@ class Adapter:
 
     def has_open_turn(self, conversation_id: str) -> bool:
         return conversation_id in self._conversations
+
+    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T:
+        raise AssertionError("a hook asks for nothing")
 
     def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None:
         self.noted.append((conversation_id, session_key, event))
@@ -122,6 +131,17 @@ def test_live_authority_needs_exactly_one_candidate() -> None:
     assert authority is not None and authority.api_key == Secret("1")
     assert active.live_authority("c2") is None
     assert active.live_authority() is None
+
+
+def test_a_call_belongs_to_one_adapter() -> None:
+    """D51: a turn's call goes to the adapter that owns it; one without a turn to the only adapter, or to nobody."""
+    active, one, two = ActiveSet(), Adapter(conversations=("c1", "c2")), Adapter(conversations=("c2",))
+    active.join(one)
+    alone = [active.owner(conversation_id) for conversation_id in ("c1", "c3", None)]
+    active.join(two)
+
+    assert alone == [one, one, one]
+    assert [active.owner(conversation_id) for conversation_id in ("c1", "c2", "c3", None)] == [one, None, None, None]
 
 
 def test_a_member_that_left_is_no_candidate() -> None:

@@ -40,6 +40,7 @@ class Host:
         self.replays = 0
         self.gaps = 0
         self.given_up: list[str] = []
+        self.receipts: list[str] = []
         self.signals: list[str] = []
         self.listings = 0
         self.listing: tuple[Conversation, ...] | ServiceTrouble = (Conversation("c1", "direct"),)
@@ -73,6 +74,9 @@ class Host:
     def missed(self) -> None:
         self.gaps += 1
 
+    async def answered(self, approval_id: str) -> None:
+        self.receipts.append(approval_id)
+
     async def told_given_up(self, conversation_id: str) -> None:
         self.given_up.append(conversation_id)
 
@@ -102,6 +106,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
         session_of=lambda request: f"session of {request.conversation_id}",
         missed=host.missed,
         given_up=host.told_given_up,
+        answered=host.answered,
     )
 
 

@@ -23,15 +23,23 @@ pytestmark = pytest.mark.host
 
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
 HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"]
+TOOLS = ["canon_runtime_control"]
 NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "keyring", "starlette", "uvicorn")
 
 
 def test_the_platform_and_its_hooks_are_registered() -> None:
-    """S1.1, as far as it exists: the hooks in order, then the platform named canon; the hint tells what Canon is."""
+    """S1.1: the tools, their toolset's older name, the hooks in order, the platform; the hint tells what Canon is."""
+    from tools.registry import registry
+
     ctx = RecordingContext()
 
     register(ctx, facts=AUDITED)
 
+    assert [(tool["name"], tool["toolset"], tool["is_async"]) for tool in ctx.tools] == [
+        (name, "canon", True) for name in TOOLS
+    ]
+    assert all(tool["description"] == tool["schema"]["description"] for tool in ctx.tools)
+    assert registry.get_registered_toolset_aliases()["canon_runtime"] == "canon"
     assert [name for name, _ in ctx.hooks] == HOOKS
     assert [entry["name"] for entry in ctx.platforms] == ["canon"]
     assert "Canon" in ctx.platforms[0]["platform_hint"]
@@ -106,6 +114,7 @@ def test_the_real_host_owns_what_was_registered() -> None:
         )  # fmt: skip
         assert (entry.allowed_users_env, entry.allow_all_env) == ("CANON_ALLOWED_USERS", "CANON_ALLOW_ALL_USERS")
         assert manager._plugin_platform_names == {"canon"}
+        assert manager._plugin_tool_names == {*TOOLS}
         assert sorted(manager._hooks) == sorted(HOOKS)
     finally:
         platform_registry.unregister("canon")

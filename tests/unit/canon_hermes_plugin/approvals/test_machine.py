@@ -118,7 +118,8 @@ def test_an_expired_creation_can_still_be_activated_by_its_holder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("responder", "words"), [(None, "no responder"), (" ", "no responder"), ("member-9", "member-9")]
+    ("responder", "words"),
+    [(None, "server omitted"), (" ", "server omitted"), ("member-9", "member-9")],
 )
 def test_t2a_a_responder_that_was_not_expected(responder: str | None, words: str) -> None:
     """T2a, S10.11: without a responder, or with another one, nobody may ever take an answer for this one."""

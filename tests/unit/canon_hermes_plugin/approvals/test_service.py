@@ -82,7 +82,7 @@ async def test_a_responder_that_canon_does_not_name(world: Approving) -> None:
 
     (entry,) = world.store.read()
     assert (entry.status, entry.fields["identityMismatch"], entry.fields["cancelPending"]) == ("orphaned", True, False)
-    assert "no responder" in entry.fields["creationError"]
+    assert "omitted effective responseUserId" in entry.fields["creationError"]
     assert world.canon.consumes == [("convo-1", entry.approval_id, True)]
     assert world.canon.held[entry.approval_id].is_cancelled
 
@@ -228,7 +228,7 @@ async def test_two_checks_at_once(world: Approving) -> None:
     ("expected", "by", "words"),
     [
         ("owner-1", "member-9", "identity mismatch"),
-        ("owner-1", None, "missing"),
+        ("owner-1", None, "omitted authenticated responder identity"),
     ],
 )
 async def test_an_answer_that_does_not_count(world: Approving, expected: str, by: str | None, words: str) -> None:

@@ -1,0 +1,59 @@
+"""What a tool may do as the agent of a connected adapter.
+
+Host tools are process-wide functions on threads of their own, each with its own event loop; a client belongs to the
+loop that made it. So a tool hands its work to the adapter, which runs it on its own loop, with its own client and key:
+nothing is resolved anew, and no call can go out under another agent.
+
+Source: canon-adapter R2.15, R8.3; D9, D51.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from canon_hermes_plugin.approvals.service import ApprovalService
+from canon_hermes_plugin.binding import TurnMark
+from canon_hermes_plugin.desk import TurnDesk
+from canon_ops.client.api import CanonApi
+from canon_ops.runtime.clock import Clock
+
+__all__ = ["Acting", "NotConnected", "on_loop"]
+
+T = TypeVar("T")
+
+
+class NotConnected(RuntimeError):
+    """The adapter that should act is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """One connected agent; used on its adapter's loop only.
+
+    Attributes:
+        home_channel: the conversation for what belongs to no turn.
+    """
+
+    api: CanonApi
+    approvals: ApprovalService
+    _desk: TurnDesk = field(repr=False)
+    home_channel: str | None
+    clock: Clock
+
+    def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> bool:
+        """Let the caller's own turn post nothing; False when it has none that is open."""
+        return self._desk.silence(conversation_id, mark, session_key)
+
+
+async def on_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], Awaitable[T]]) -> T:
+    """Run ``work`` on ``loop`` and return what it returns; cancelling the caller cancels it there."""
+    if loop is asyncio.get_running_loop():
+        return await work()
+
+    async def there() -> T:
+        return await work()
+
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(there(), loop))
