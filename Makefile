@@ -32,7 +32,7 @@ test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=
 	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
 test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
-	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" $(TEST_ARGS)
+	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
 mutants: $(STAMP)  ## put each known defect back, one at a time: the tests that its patch names must fail (MUTANTS=D23 chooses)
 	$(BIN)/python -m scripts.mutants --only "$(MUTANTS)"

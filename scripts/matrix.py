@@ -1,10 +1,15 @@
-"""Running one test selection in many environments, one after the other, and the table of what came of it."""
+"""Running one test selection in many environments, one after the other, and the table of what came of it.
+
+Each row's whole output goes to a file. Why a row is not good is said on the terminal too: in CI nothing else is left.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+import sys
+import textwrap
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +17,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.support.environments import CHECKOUT, Environment, NotInstalled
+from tests.support.environments import CHECKOUT, Environment, NotInstalled, minor_of
 
-__all__ = ["ABSENT", "Outcome", "Row", "exit_code", "run", "run_all", "say", "table"]
+__all__ = ["ABSENT", "Failure", "Outcome", "Row", "exit_code", "minors", "reasons", "run", "run_all", "say", "table"]
 
 ABSENT = "no such Python here"
 ROW_LIMIT_S = 1800
 WORKERS = 2
+HERE = "here"
+REASONS_SHOWN = 10
+LINES_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +49,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A test that failed, and what pytest says about it."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a row.
 
     Attributes:
         passed, failed, skipped: tests; errors count as failed.
-        trouble: why there are no tests; empty when they ran.
-        failures: the names of what failed.
+        trouble: why there are no tests, the first line for the table; empty when they ran.
+        failures: what failed.
         date: when they ran, in UTC.
     """
 
@@ -59,7 +75,7 @@ class Outcome:
     skipped: int = 0
     seconds: float = 0.0
     trouble: str = ""
-    failures: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
     @property
     def is_good(self) -> bool:
@@ -79,17 +95,41 @@ def run_all(rows: Iterable[Row], headings: Sequence[str], results: Path, extra: 
         outcomes.append(run(row, extra))
         last = outcomes[-1]
         say(f"{' '.join(row.labels)}: {last.verdict}, {last.passed} passed, {last.seconds:.0f} s")
-        for name in last.failures:
-            say(f"    {name}")
+        for line in reasons(last):
+            say(f"    {line}")
     results.parent.mkdir(exist_ok=True)
     results.write_text(json.dumps([asdict(one) for one in outcomes], indent=1), encoding="utf-8")
     say("\n" + table(outcomes, headings))
+    if all(one.trouble == ABSENT for one in outcomes):
+        say("Nothing was run: no row's Python is on this machine. PYTHONS=here takes the one of .venv.")
     return exit_code(outcomes)
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """0 when every row that counts is good, or cannot be run here."""
-    return 0 if all(one.is_good or not one.counts for one in outcomes) else 1
+    """0 when every row that counts is good, or cannot be run here; 1 when none was run at all."""
+    outcomes = tuple(outcomes)
+    was_run = any(one.trouble != ABSENT for one in outcomes)
+    return 0 if was_run and all(one.is_good or not one.counts for one in outcomes) else 1
+
+
+def reasons(outcome: Outcome) -> list[str]:
+    """Why a row is not good, line by line: what stopped it, then the failures, the first of them with their ends."""
+    lines = outcome.trouble.splitlines()[1:]
+    for number, failure in enumerate(outcome.failures):
+        lines.append(failure.name)
+        if number < REASONS_SHOWN:
+            lines += textwrap.indent(_end(failure.reason), "  ").splitlines()
+    return lines
+
+
+def minors(wishes: Iterable[str]) -> tuple[str, ...]:
+    """The Python minors that are asked for; ``here`` is the one that runs this, the only one that surely is there."""
+    here = minor_of(sys.executable) or ""
+    return tuple(dict.fromkeys(here if wish == HERE else wish for wish in wishes))
+
+
+def _end(text: str) -> str:
+    return "\n".join(text.rstrip().splitlines()[-LINES_SHOWN:])
 
 
 def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
@@ -120,10 +160,14 @@ def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
                 stdin=subprocess.DEVNULL, timeout=ROW_LIMIT_S, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return trouble(f"not done within {ROW_LIMIT_S} s", time.monotonic() - began)
+            return trouble(f"not done within {ROW_LIMIT_S} s\n{_end_of(log)}", time.monotonic() - began)
     if not report.exists():
-        return trouble(f"no report: see {log.relative_to(CHECKOUT)}")
+        return trouble(f"no report: see {Path(environment.parent, log.name)}\n{_end_of(log)}")
     return read_report(row, date, report.read_text(encoding="utf-8"), time.monotonic() - began)
+
+
+def _end_of(log: Path) -> str:
+    return _end(log.read_text(encoding="utf-8", errors="replace"))
 
 
 def entered(environ: Mapping[str, str], environment: Environment) -> dict[str, str]:
@@ -134,9 +178,9 @@ def entered(environ: Mapping[str, str], environment: Environment) -> dict[str, s
 
 
 def read_report(row: Row, date: str, report: str, seconds: float) -> Outcome:
-    """The counts and the names of what failed, from pytest's own report."""
+    """The counts and what failed, from pytest's own report."""
     cases = list(ElementTree.fromstring(report).iter("testcase"))  # noqa: S314  # written by our own pytest
-    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    failed = {case: what for case in cases for what in (*case.iter("error"), *case.iter("failure"))}
     skipped = [case for case in cases if case.find("skipped") is not None]
     return Outcome(
         row.labels,
@@ -146,7 +190,10 @@ def read_report(row: Row, date: str, report: str, seconds: float) -> Outcome:
         failed=len(failed),
         skipped=len(skipped),
         seconds=seconds,
-        failures=tuple(f"{case.get('classname')}::{case.get('name')}" for case in failed),
+        failures=tuple(
+            Failure(f"{case.get('classname')}::{case.get('name')}", what.text or what.get("message") or "")
+            for case, what in failed.items()
+        ),
     )
 
 

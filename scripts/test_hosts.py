@@ -6,7 +6,8 @@ Rows run one at a time, because a row starts gateways. Hosts that must be refuse
 The next host runs the whole set and cannot fail the target. What came of it stands in ``.hosts/results.json``, each
 row's output in ``.hosts/<row>.log``.
 
-``make test-hosts HOSTS="0.19.0 0.21.0.post1" PYTHONS=3.13`` chooses rows; ``HOSTS=next`` and ``HOSTS=refused`` too.
+``make test-hosts HOSTS="0.19.0 0.21.0.post1" PYTHONS=3.13`` chooses rows; ``HOSTS=next`` and ``HOSTS=refused`` too, and
+``PYTHONS=here`` is the Python of the environment that runs this.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 from collections.abc import Iterable
 
 from canon_ops.hermes.audited import requirement_of
-from scripts.matrix import ABSENT, Row, run_all, say
+from scripts.matrix import ABSENT, Row, minors, run_all, say
 from tests.support.environments import CHECKOUT, Environment, find_python
 
 RELEASES = ("0.18.2", "0.19.0", "0.21.0.post1")
@@ -36,8 +37,8 @@ def matrix(hosts: Iterable[str], pythons: Iterable[str]) -> list[Row]:
     """
     known = (*RELEASES, *NEXT, *REFUSED)
     chosen = {release for wish in hosts for release in GROUPS.get(wish, (wish,))} or {*known}
-    minors = {*pythons} or {*PYTHONS}
-    if unknown := [*(chosen - {*known}), *(minors - {*PYTHONS})]:
+    wanted = {*minors(pythons)} or {*PYTHONS}
+    if unknown := [*(chosen - {*known}), *(wanted - {*PYTHONS})]:
         raise SystemExit(
             f"Not in the matrix: {', '.join(sorted(unknown))}. "
             f"Hosts: {', '.join((*known, *GROUPS))}; Pythons: {', '.join(PYTHONS)}."
@@ -47,7 +48,7 @@ def matrix(hosts: Iterable[str], pythons: Iterable[str]) -> list[Row]:
         for release in known
         if release in chosen
         for minor in PYTHONS
-        if minor in minors and (release in RELEASES or minor == max(minors))  # of the others, one Python is enough
+        if minor in wanted and (release in RELEASES or minor == max(wanted))  # of the others, one Python is enough
     ]
 
 
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the chosen rows; 0 when every row that counts is good."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", default="", help="versions, separated by blanks; next and refused are groups")
-    parser.add_argument("--pythons", default="", help="minors, separated by blanks")
+    parser.add_argument("--pythons", default="", help="minors, separated by blanks, or here")
     parser.add_argument("--make-only", action="store_true", help="make the environments, run nothing")
     options, extra = parser.parse_known_args(arguments)
     rows = matrix(options.hosts.split(), options.pythons.split())

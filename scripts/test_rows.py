@@ -4,7 +4,8 @@ No Hermes is in the lowest and the newest row, because its pins would decide the
 run in ``make test-hosts``, and all others run here. A host's row uses the environment of that target. What came of it
 stands in ``.rows/results.json``, each row's output beside its environment.
 
-``make test-rows ROWS="lowest newest"`` chooses rows.
+``make test-rows ROWS="lowest newest"`` chooses rows. Each has its own Python, where a difference shows best;
+``PYTHONS=3.12`` takes others, ``PYTHONS=here`` the one of the environment that runs this.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from packaging.requirements import Requirement
 
 from scripts import test_hosts
-from scripts.matrix import Row, run_all
+from scripts.matrix import Row, minors, run_all
 from tests.support.environments import CHECKOUT, Environment, find_python
 
 WITHOUT_HOST = "not host and not long"
@@ -52,17 +53,19 @@ def declared() -> tuple[str, ...]:
     )
 
 
-def rows(wishes: Iterable[str]) -> list[Row]:
-    """The rows that are asked for; without wishes all of them."""
-    all_rows = {
-        "lowest": _without_host("lowest", LOWEST_PYTHON, lowest(declared())),
-        "newest": _without_host("newest", NEWEST_PYTHON),
-        **{release: _beside(release) for release in test_hosts.RELEASES},
-    }
-    chosen = tuple(wishes) or tuple(all_rows)
-    if unknown := {*chosen} - {*all_rows}:
-        raise SystemExit(f"No such row: {', '.join(sorted(unknown))}. Rows: {', '.join(all_rows)}.")
-    return [row for name, row in all_rows.items() if name in chosen]
+def rows(wishes: Iterable[str], pythons: Iterable[str] = ()) -> list[Row]:
+    """The rows that are asked for, on the Pythons that are asked for; without wishes all of them, each on its own."""
+    own = {"lowest": LOWEST_PYTHON, "newest": NEWEST_PYTHON, **dict.fromkeys(test_hosts.RELEASES, HOST_PYTHON)}
+    chosen, wanted = tuple(wishes) or tuple(own), minors(pythons)
+    if unknown := {*chosen} - {*own}:
+        raise SystemExit(f"No such row: {', '.join(sorted(unknown))}. Rows: {', '.join(own)}.")
+    return [_row(name, minor) for name in own if name in chosen for minor in wanted or (own[name],)]
+
+
+def _row(name: str, minor: str) -> Row:
+    if name in test_hosts.RELEASES:
+        return _beside(name, minor)
+    return _without_host(name, minor, lowest(declared()) if name == "lowest" else ())
 
 
 def _without_host(name: str, minor: str, constraints: tuple[str, ...] = ()) -> Row:
@@ -73,17 +76,19 @@ def _without_host(name: str, minor: str, constraints: tuple[str, ...] = ()) -> R
     return Row((name, minor), environment or None, WITHOUT_HOST)
 
 
-def _beside(release: str) -> Row:
-    host = test_hosts.row(release, HOST_PYTHON)
-    return Row((f"beside Hermes {release}", HOST_PYTHON), host.environment, WITHOUT_HOST)
+def _beside(release: str, minor: str) -> Row:
+    host = test_hosts.row(release, minor)
+    return Row((f"beside Hermes {release}", minor), host.environment, WITHOUT_HOST)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the chosen rows; 0 when all are good."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="", help="lowest, newest, or a Hermes version, separated by blanks")
+    parser.add_argument("--pythons", default="", help="minors instead of the rows' own, separated by blanks, or here")
     options, extra = parser.parse_known_args(arguments)
-    return run_all(rows(options.rows.split()), ("dependencies", "Python"), CHECKOUT / ".rows" / "results.json", extra)
+    chosen = rows(options.rows.split(), options.pythons.split())
+    return run_all(chosen, ("dependencies", "Python"), CHECKOUT / ".rows" / "results.json", extra)
 
 
 if __name__ == "__main__":

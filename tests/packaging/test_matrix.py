@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from canon_ops.hermes.audited import AUDITED_HOSTS, Evidence
 from scripts import test_hosts, test_rows
-from scripts.matrix import ABSENT, Outcome, Row, entered, exit_code, read_report, table
+from scripts.matrix import ABSENT, Failure, Outcome, Row, entered, exit_code, read_report, reasons, run_all, table
 from tests.support.environments import CHECKOUT, Environment, find_python, minor_of
 
 pytestmark = pytest.mark.checkout
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.a" name="good"/>
-<testcase classname="tests.a" name="bad"><failure message="no"/></testcase>
+<testcase classname="tests.a" name="bad"><failure message="no">line 1
+E  assert 1 == 2</failure><error message="late">and no end</error></testcase>
 <testcase classname="tests.a" name="broken"><error message="no"/></testcase>
 <testcase classname="tests.b" name="away"><skipped/></testcase>
 </testsuite></testsuites>"""
@@ -27,11 +29,11 @@ def outcome(*, counts: bool = True, **more: object) -> Outcome:
 
 
 def test_a_report_is_counted() -> None:
-    """Errors are failures, skips are told, and what failed has its name."""
+    """Errors are failures, skips are told, and what failed has its name and its reason; a test counts once."""
     read = read_report(ROW, "2026-01-01", REPORT, 3.0)
 
     assert (read.passed, read.failed, read.skipped) == (1, 2, 1)
-    assert read.failures == ("tests.a::bad", "tests.a::broken")
+    assert read.failures == (Failure("tests.a::bad", "line 1\nE  assert 1 == 2"), Failure("tests.a::broken", "no"))
     assert not read.is_good
 
 
@@ -49,6 +51,38 @@ def test_a_report_is_counted() -> None:
 def test_what_fails_the_target(one: Outcome, code: int) -> None:
     """A row that counts and is not good does; a Python that this machine lacks and the next host do not."""
     assert exit_code([outcome(passed=1), one]) == code
+
+
+def test_a_target_that_ran_nothing_fails() -> None:
+    """Rows whose Python is missing are no evidence when they are all that there is."""
+    assert exit_code([outcome(trouble=ABSENT), outcome(trouble=ABSENT, counts=False)]) == 1
+    assert exit_code([]) == 1
+
+
+def test_why_a_row_failed_is_said() -> None:
+    """The ends of the first failures, the names of all, and everything that stopped a row from running."""
+    long = Failure("tests.a::long", "\n".join(f"line {number}" for number in range(100)))
+    failures = (long, *(Failure(f"tests.b::{number}", "E  no") for number in range(30)))
+
+    said = reasons(outcome(failed=31, failures=failures))
+
+    assert said[:3] == ["tests.a::long", "  line 60", "  line 61"]
+    assert said[40:43] == ["  line 99", "tests.b::0", "  E  no"]
+    assert [line for line in said if not line.startswith(" ")] == [one.name for one in failures]
+    assert said[-2:] == ["tests.b::28", "tests.b::29"]
+    assert reasons(outcome(trouble="not installed: pip\nERROR: no index\nbye")) == ["ERROR: no index", "bye"]
+
+
+def test_a_row_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What its interpreter said last stands in the output: in CI nobody can open the log."""
+    environment = Environment("bare", parent=str(tmp_path))
+    program(environment.interpreter, "echo the disk is full >&2; exit 1")
+    environment.folder.joinpath(".made-from").write_text(environment.recipe())
+
+    code = run_all([Row(("bare", "3"), environment, "host")], ("row", "Python"), tmp_path / "results.json")
+
+    assert code == 1
+    assert "the disk is full" in capsys.readouterr().out
 
 
 def test_the_table_names_what_does_not_count() -> None:
@@ -73,6 +107,19 @@ def test_rows_are_chosen() -> None:
 
     assert [row.labels for row in chosen] == [("0.19.0", "3.11"), ("0.19.0", "3.13"), ("0.17.0", "3.13")]
     assert [row.arguments for row in chosen] == [(), (), test_hosts.REFUSAL_TESTS]
+
+
+def test_here_is_the_python_that_runs_the_target() -> None:
+    """A machine with one Python runs every row on it, the lowest dependencies included."""
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+    hosts = test_hosts.matrix(["0.18.2", "next"], ["here"])
+    rows = test_rows.rows(["lowest", "0.19.0"], ["here"])
+
+    assert [row.labels for row in hosts] == [("0.18.2", here), ("0.22.2.post1", here)]
+    assert [row.labels for row in rows] == [("lowest", here), ("beside Hermes 0.19.0", here)]
+    assert all(row.environment is not None for row in (*hosts, *rows))
+    assert [row.labels[1] for row in test_rows.rows(["lowest", "newest"])] == ["3.11", "3.13"]
 
 
 @pytest.mark.parametrize(("hosts", "pythons"), [(["0.20.0"], []), ([], ["3.9"])])

@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from canon_ops.files.lock import FileLock
@@ -148,8 +149,9 @@ def _pyenv_roots(folders: Iterable[Path], environ: Mapping[str, str]) -> list[Pa
     return list(dict.fromkeys([*told, *shims, *home]))
 
 
+@cache
 def minor_of(python: str) -> str | None:
-    """``3.13`` of a working interpreter, None of anything else."""
+    """``3.13`` of a working interpreter, None of anything else; asked once, because every row of a matrix asks."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=30, check=False)
