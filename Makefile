@@ -28,7 +28,7 @@ demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback C
 test: $(STAMP) $(if $(CI),test-tools)  ## run the tests against the real host
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(TEST_ARGS)
 
-test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13 choose rows; environments in .hosts)
+test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13, or here, choose rows; environments in .hosts)
 	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
 test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
