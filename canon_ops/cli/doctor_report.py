@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from canon_ops.cli.output import Block, Diff, Item, Line, Mark, Table
-from canon_ops.doctor.check import Check, Status
-from canon_ops.doctor.run import Diagnosis, Verdict
-from canon_ops.hermes.homes import HermesHome
+from canon_ops.doctor.check import Status
 
 if TYPE_CHECKING:
+    from canon_ops.doctor.check import Check
     from canon_ops.doctor.mending import Mended
+    from canon_ops.doctor.run import Diagnosis, Verdict
+    from canon_ops.hermes.homes import HermesHome
 
 __all__ = [
     "CheckFound",

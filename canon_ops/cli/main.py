@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from canon_ops import __version__
+from canon_ops.cli.leaving import leave
 from canon_ops.cli.streams import OutputLost, Streams, plug_closed_descriptors, process_streams
 
 __all__ = ["canon_hermes", "main", "run_as", "start"]
@@ -24,13 +25,13 @@ _COLLECT_AFTER = 50_000
 
 
 def main() -> int:
-    """Run ``canon-ops`` with the arguments and streams of this process."""
-    return run_as("canon-ops", "", sys.argv[1:])
+    """Run ``canon-ops`` with the arguments and streams of this process, and end it."""
+    return leave(run_as("canon-ops", "", sys.argv[1:]))
 
 
 def canon_hermes() -> int:
     """Run the same program under the name that Canon's documentation uses: the platform is canon."""
-    return run_as("canon-hermes", "canon", sys.argv[1:])
+    return leave(run_as("canon-hermes", "canon", sys.argv[1:]))
 
 
 def run_as(program: str, platform: str, arguments: Sequence[str]) -> int:

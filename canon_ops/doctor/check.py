@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from canon_ops.doctor.repair import Repair
 from canon_ops.errors import CanonOpsError
 
 if TYPE_CHECKING:
     from canon_ops.doctor.examination import Examination
+    from canon_ops.doctor.repair import Repair
 
 __all__ = ["About", "Answer", "Check", "Finding", "Fix", "Place", "Status", "from_error"]
 

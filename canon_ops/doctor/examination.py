@@ -18,11 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import InitVar, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from canon_ops.client.deadline import within
-from canon_ops.client.errors import RequestFailed
-from canon_ops.client.transport import HttpClient
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.atomic import BrokenLink
 from canon_ops.files.config_editor import ConfigDocument
@@ -32,17 +29,16 @@ from canon_ops.hermes.contract_check import contract_differences
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.gateway import GatewayState, read_state
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.host_call import ImportOutcome, try_imports
+from canon_ops.hermes.host_call import ImportOutcome, ImportsAhead, try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import canon_paths_from_disk, pinned_variables, read_optional, surroundings_from_disk
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.audit_credentials import AuditFinding, audit_credentials
-from canon_ops.operate.shell_completion import Scripts, Shell
+from canon_ops.operate.completion_place import Scripts, Shell
 from canon_ops.operate.validate_config import ConfigFault, validate_config
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, resolve
 from canon_ops.settings.dotenv import DotenvLine, decode_dotenv, read_lines
-from canon_ops.settings.environments import Connection
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.problems import (
     AmbiguousProfile,
@@ -56,9 +52,11 @@ from canon_ops.settings.problems import (
     UnknownEnvironment,
 )
 from canon_ops.settings.surroundings import Surroundings
-from canon_ops.wire.health import Identity, IdentityMismatch, check_identity, probe_urls
 
-__all__ = ["Examination", "Fact", "FactMissing", "Probed", "config_owner", "credential_owner", "owner_of"]
+if TYPE_CHECKING:
+    from canon_ops.doctor.probing import Probed
+
+__all__ = ["Examination", "Fact", "FactMissing", "config_owner", "credential_owner", "owner_of"]
 
 T = TypeVar("T")
 
@@ -152,50 +150,6 @@ class AsyncFact(Generic[T]):
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """What one of Canon's two services answered to a probe without a key.
-
-    Attributes:
-        status: HTTP status; None when no whole answer came.
-        identity: who it says it is; None when it could not be asked, or is merely down.
-        trouble: why there is no identity.
-        tls_trouble: why no encrypted connection came about, in the library's words; None when it is not that.
-        ahead_s: how far this machine's clock is ahead of the service's; None when the service did not say.
-    """
-
-    url: str
-    status: int | None
-    identity: Identity | IdentityMismatch | None
-    trouble: str | None = None
-    tls_trouble: str | None = None
-    ahead_s: float | None = None
-
-
-def _tls_trouble(error: BaseException) -> str | None:
-    """What the TLS library said, where that is why there was no connection."""
-    import ssl  # loaded by then
-
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return cause.verify_message
-        if isinstance(cause, ssl.SSLError):
-            return cause.reason or str(cause)
-        cause = cause.__cause__ or cause.__context__
-    return None
-
-
-def _ahead_s(date: str | None, clock: Clock) -> float | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        told = parsedate_to_datetime(date or "")
-    except ValueError:
-        return None
-    return clock.now_ms() / 1000 - told.timestamp()
-
-
 def owner_of(file: Path) -> int | None:
     """The user id that a file belongs to."""
     try:
@@ -220,6 +174,7 @@ class Examination:
         statvfs: how much room a file system has.
         owner_of: whose a file is; None when that cannot be seen.
         completion: gives the completion scripts of this program by shell; asked only where some are installed.
+        ahead: the host was asked already to import the platform's package; the caller abandons it in the end.
         ring: the keyring, when it is not simply this environment's.
     """
 
@@ -235,6 +190,7 @@ class Examination:
     statvfs: Callable[[Path], os.statvfs_result] = os.statvfs
     owner_of: Callable[[Path], int | None] = owner_of
     completion: Callable[[], Mapping[Shell, Scripts]] = dict
+    ahead: ImportsAhead | None = None
     ring: InitVar[Keyring | None] = None
     keyring: Keyring = field(init=False)
 
@@ -266,39 +222,18 @@ class Examination:
         await self.probes.aclose()
 
     async def _probe(self) -> Mapping[str, Probed]:
-        """Ask API and stream who they are, both at once. Source: Canon wire 1.5."""
-        connection = (await asyncio.to_thread(self.resolution)).connection
-        http = HttpClient(timeout_s=self.timeout_s)
-        try:
-            addresses = dict(probe_urls(connection))
-            found = await asyncio.gather(*(self._probe_one(http, connection, url) for url in addresses.values()))
-            return dict(zip(addresses, found, strict=True))
-        finally:
-            await http.aclose()
+        from canon_ops.doctor.probing import probe  # with the client: an examination offline has no use for it
 
-    async def _probe_one(self, http: HttpClient, connection: Connection, url: str) -> Probed:
-        name = f"GET {url}"
-        try:
-            answer = await within(
-                self.clock,
-                self.timeout_s,
-                http.request("GET", url, name=name, headers={"Accept": "application/json"}),
-            )
-        except TimeoutError:
-            return Probed(url, None, None, f"No answer to {name} within {self.timeout_s:g} s.")
-        except RequestFailed as exc:
-            return Probed(url, None, None, exc.what, tls_trouble=_tls_trouble(exc))
-        ahead_s = _ahead_s(answer.headers.get("date"), self.clock)
-        identity = check_identity(connection, answer.headers, answer.content)
-        if isinstance(identity, IdentityMismatch) and identity.claims_nothing and answer.status >= 500:
-            return Probed(url, answer.status, None, f"{url} is down: status {answer.status}.", ahead_s=ahead_s)
-        return Probed(url, answer.status, identity, ahead_s=ahead_s)
+        connection = (await asyncio.to_thread(self.resolution)).connection
+        return await probe(connection, clock=self.clock, timeout_s=self.timeout_s)
 
     def _import(self) -> ImportOutcome:
         """Where this very interpreter runs Hermes, it is the host, and need not be found first."""
         package = self.platform.package
         is_here = self.python is None and find_spec("hermes_cli") is not None
         python = Path(sys.executable) if is_here else self.host().python
+        if self.ahead is not None and self.ahead.python == python:
+            return self.ahead.outcomes()[package]
         return try_imports(python, [package], environ=self.home.environ(self.environ))[package]
 
     def _contract(self) -> tuple[Difference, ...]:

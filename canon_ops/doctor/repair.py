@@ -79,6 +79,28 @@ class DotenvRepair(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class _AtPath(ConfigRepair):
+    """An edit that needs to know no more than where."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _OfList(ConfigRepair):
+    """An edit of one item of a list."""
+
+    path: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class _OfVariable(DotenvRepair):
+    """An edit that needs to know no more than which variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetConfig(ConfigRepair):
     """Set one value of config.yaml."""
 
@@ -90,11 +112,10 @@ class SetConfig(ConfigRepair):
         return document.set(parse_path(self.path), value)
 
 
-@dataclass(frozen=True, slots=True)
-class UnsetConfig(ConfigRepair):
+class UnsetConfig(_AtPath):
     """Remove one entry of config.yaml."""
 
-    path: str
+    __slots__ = ()
 
     def edit_config(self, document: ConfigDocument) -> ConfigDocument:
         return document.unset(parse_path(self.path))
@@ -114,33 +135,28 @@ class MoveConfig(ConfigRepair):
         return document.set(parse_path(self.to), place.value).unset(parse_path(self.path))
 
 
-@dataclass(frozen=True, slots=True)
-class TextToList(ConfigRepair):
+class TextToList(_AtPath):
     """Turn a text with commas into the list of its words."""
 
-    path: str
+    __slots__ = ()
 
     def edit_config(self, document: ConfigDocument) -> ConfigDocument:
         return document.text_to_list(parse_path(self.path))
 
 
-@dataclass(frozen=True, slots=True)
-class AddToList(ConfigRepair):
+class AddToList(_OfList):
     """Append an item to a list of config.yaml, once."""
 
-    path: str
-    item: str
+    __slots__ = ()
 
     def edit_config(self, document: ConfigDocument) -> ConfigDocument:
         return document.add(parse_path(self.path), self.item)
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveFromList(ConfigRepair):
+class RemoveFromList(_OfList):
     """Take an item out of a list of config.yaml."""
 
-    path: str
-    item: str
+    __slots__ = ()
 
     def edit_config(self, document: ConfigDocument) -> ConfigDocument:
         return document.remove(parse_path(self.path), self.item)
@@ -157,21 +173,19 @@ class SetVariable(DotenvRepair):
         return document.set(self.name, self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class UnsetVariable(DotenvRepair):
+class UnsetVariable(_OfVariable):
     """Remove every assignment of one variable from ``.env``."""
 
-    name: str
+    __slots__ = ()
 
     def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
         return document.remove(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class DropEarlier(DotenvRepair):
+class DropEarlier(_OfVariable):
     """Remove the assignments of one variable that a later one overrides."""
 
-    name: str
+    __slots__ = ()
 
     def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
         return document.without_duplicates(self.name)
@@ -185,11 +199,10 @@ class DropMark(DotenvRepair):
         return document.without_mark()
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteAnew(DotenvRepair):
+class QuoteAnew(_OfVariable):
     """Write one value so that every reader takes it as the gateway does."""
 
-    name: str
+    __slots__ = ()
 
     def edit_dotenv(self, document: DotenvDocument) -> DotenvDocument:
         value = document.get(self.name)

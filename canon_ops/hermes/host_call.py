@@ -1,29 +1,20 @@
-"""Asking the host's interpreter: run host_child.py in it, with a time limit, and turn the answer into types.
-
-The child's text is handed over on the command line, not as a file: a script's folder would come first on the module
-search path, and this folder's ``gateway.py`` would hide the host's own ``gateway`` package.
-"""
+"""What can be asked of a host's interpreter, and the answers as types; host_question.py runs host_child.py there."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from canon_ops.errors import OutsideError
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.contract import Described, Parameter
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.host_question import HostUnusable, Question, try_by_hand
 
 __all__ = [
     "OUR_DISTRIBUTION",
@@ -35,6 +26,7 @@ __all__ = [
     "HostFacts",
     "HostUnusable",
     "ImportOutcome",
+    "ImportsAhead",
     "InstalledDistribution",
     "LoadedPlugin",
     "describe_symbols",
@@ -48,17 +40,18 @@ PLUGIN_GROUP = "hermes_agent.plugins"
 OUR_DISTRIBUTION = "canon-ops"
 OUR_PACKAGES = ("canon_ops", "canon_hermes_plugin", "borgee_hermes")
 
-_PROTOCOL = 1
+_FORM: dict[str, Any] = {
+    "ask": (),
+    "import": (),
+    "discover": False,
+    "describe": (),
+    "packages": OUR_PACKAGES,
+    "group": PLUGIN_GROUP,
+}
 _FACTS_S = 20.0  # about 0.2 s warm; a cold disk and a large environment are slower
 _IMPORT_S = 30.0
 _DESCRIBE_S = 60.0  # it imports the gateway: about 1.5 s warm
 _DISCOVER_S = 60.0  # the host imports all its bundled plugins: about 0.6 s warm
-
-
-class HostUnusable(OutsideError):
-    """The interpreter could not be started, took too long, or answered nonsense."""
-
-    code = "host_unusable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +202,7 @@ def host_facts(python: Path, *, environ: Mapping[str, str], timeout_s: float = _
         return _facts(answer["facts"])
     except (KeyError, TypeError) as exc:
         raise HostUnusable(
-            f"{python} answered without the facts that were asked for ({exc}).", fix=_try(python)
+            f"{python} answered without the facts that were asked for ({exc}).", fix=try_by_hand(python)
         ) from exc
 
 
@@ -247,7 +240,9 @@ def installed_distributions(
             for row in answer["distributions"]
         ]
     except (KeyError, TypeError) as exc:
-        raise HostUnusable(f"{python} answered without the list that was asked for ({exc}).", fix=_try(python)) from exc
+        raise HostUnusable(
+            f"{python} answered without the list that was asked for ({exc}).", fix=try_by_hand(python)
+        ) from exc
     return {row.name: row for row in rows}
 
 
@@ -260,9 +255,47 @@ def try_imports(
         HostUnusable: no answer, for example because an import never ends.
     """
     wanted = tuple(names)
-    answer = _ask(python, {"import": wanted}, environ, timeout_s)
+    return _outcomes(wanted, _ask(python, {"import": wanted}, environ, timeout_s))
+
+
+def _outcomes(names: Iterable[str], answer: Mapping[str, Any]) -> dict[str, ImportOutcome]:
     rows: dict[str, Any] = answer.get("imports", {})
-    return {name: _import_outcome(rows.get(name, {"ok": False, "error": "no answer"})) for name in wanted}
+    return {name: _import_outcome(rows.get(name, {"ok": False, "error": "no answer"})) for name in names}
+
+
+class ImportsAhead:
+    """The question of :func:`try_imports`, asked before its answer is needed: the host works while we load ourselves.
+
+    It is answered once. Whoever holds one abandons it in the end, whether or not somebody wanted the answer.
+
+    Attributes:
+        python: the interpreter that was asked.
+    """
+
+    def __init__(self, python: Path, names: Iterable[str], *, environ: Mapping[str, str]) -> None:
+        self.python = python
+        self._names = tuple(names)
+        self._environ = environ
+        self._question: Question | None = None
+        with suppress(HostUnusable):  # whoever wants the answer asks again, and is told why there is none
+            self._question = Question(python, _FORM | {"import": self._names}, environ)
+
+    def outcomes(self, *, timeout_s: float = _IMPORT_S) -> dict[str, ImportOutcome]:
+        """What :func:`try_imports` would say now.
+
+        Raises:
+            HostUnusable: no answer.
+        """
+        question, self._question = self._question, None
+        if question is None:
+            return try_imports(self.python, self._names, environ=self._environ, timeout_s=timeout_s)
+        return _outcomes(self._names, question.answer(timeout_s))
+
+    def abandon(self) -> None:
+        """Nobody wants the answer any more."""
+        if self._question is not None:
+            self._question.abandon()
+            self._question = None
 
 
 def describe_symbols(
@@ -276,13 +309,13 @@ def describe_symbols(
         HostUnusable: no answer.
     """
     wanted = tuple(paths)
-    with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
+    with _scratch() as scratch:
         answer = _ask(python, {"describe": wanted}, {**environ, "HERMES_HOME": scratch}, timeout_s)
     try:
         return {path: _described(path, answer["described"][path]) for path in wanted}
     except (KeyError, TypeError) as exc:
         raise HostUnusable(
-            f"{python} answered without the description that was asked for ({exc}).", fix=_try(python)
+            f"{python} answered without the description that was asked for ({exc}).", fix=try_by_hand(python)
         ) from exc
 
 
@@ -305,7 +338,7 @@ def discover_plugins(
     Raises:
         HostUnusable: no answer, or the host's loader itself failed.
     """
-    with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
+    with _scratch() as scratch:
         config = read_optional(home.config_file) if config is None else config
         if config is not None:
             Path(scratch, "config.yaml").write_bytes(config)
@@ -321,53 +354,15 @@ def discover_plugins(
     return {row.name: row for row in rows}
 
 
-def _try(python: Path) -> str:
-    """What shows the operator what is wrong with an interpreter."""
-    return f"{shlex.quote(str(python))} -c 'import hermes_cli; print(hermes_cli.__version__)'"
+def _scratch() -> AbstractContextManager[str]:
+    """A folder that is gone afterwards."""
+    from tempfile import TemporaryDirectory  # loads more than all other questions together need
 
-
-@cache
-def _child() -> str:
-    return resources.files("canon_ops.hermes").joinpath("host_child.py").read_text(encoding="utf-8")
+    return TemporaryDirectory(prefix="canon-ops-")
 
 
 def _ask(python: Path, request: Mapping[str, Any], environ: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
-    full = {
-        "v": _PROTOCOL,
-        "ask": (),
-        "import": (),
-        "discover": False,
-        "describe": (),
-        "packages": OUR_PACKAGES,
-        "group": PLUGIN_GROUP,
-    }
-    child_environ = {name: text for name, text in environ.items() if not name.startswith("PYTHON")}
-    try:
-        done = subprocess.run(
-            [str(python), "-c", _child()],
-            input=json.dumps(full | dict(request)).encode(),
-            capture_output=True,
-            env=child_environ,
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as exc:
-        raise HostUnusable(f"{python} did not answer within {timeout_s:g} s.", fix=_try(python)) from exc
-    except OSError as exc:
-        raise HostUnusable(
-            f"{python} cannot be started: {exc.strerror}.", fix=f"ls -l {shlex.quote(str(python))}"
-        ) from exc
-    try:
-        answer = json.loads(done.stdout)
-        if not isinstance(answer, dict) or answer.get("v") != _PROTOCOL:
-            raise ValueError
-    except ValueError as exc:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise HostUnusable(
-            f"{python} gave no usable answer (exit {done.returncode}{': ' + said[-1] if said else ''}).",
-            fix=_try(python),
-        ) from exc
-    return answer
+    return Question(python, _FORM | dict(request), environ).answer(timeout_s)
 
 
 def _facts(row: Mapping[str, Any]) -> HostFacts:

@@ -16,27 +16,31 @@ host_call.py starts this file's text with ``-c`` and turns the answer into types
 
 from __future__ import annotations
 
-import ast
 import importlib
-import importlib.metadata
 import importlib.util
-import inspect
 import json
 import os
-import platform
 import sys
-import sysconfig
 import time
-import traceback
-from importlib.metadata import Distribution
 from pathlib import Path
-from typing import Any
+
+# What one question alone needs is imported where it is answered: the commonest one, whether a plugin imports, would
+# otherwise wait three times as long.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import inspect
+    from importlib.metadata import Distribution
+    from typing import Any
 
 VERSION = 1
 
 
 def facts(packages: list[str], group: str) -> dict[str, Any]:
     """The interpreter, its Hermes, the entry points of ``group``, and who owns ``packages``."""
+    import importlib.metadata
+    import platform
+    import sysconfig
+
     distributions = list(importlib.metadata.distributions())
     is_venv = sys.prefix != sys.base_prefix
     return {
@@ -84,6 +88,8 @@ def lazy_version() -> str | None:
 
 def assignments(source: Path) -> dict[str, str]:
     """The module-level ``NAME = "text"`` lines of a file; an unreadable file has none."""
+    import ast
+
     try:
         tree = ast.parse(source.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
@@ -142,6 +148,8 @@ def editable_url(distribution: Distribution) -> str | None:
 
 def installed() -> list[dict[str, Any]]:
     """Every distribution with what it requires and where its metadata lies; the first of a name is the one in force."""
+    import importlib.metadata
+
     found: dict[str, dict[str, Any]] = {}
     for one in importlib.metadata.distributions():
         name = name_of(one)
@@ -176,16 +184,24 @@ def try_import(name: str) -> dict[str, Any]:
     try:
         module = importlib.import_module(name)
     except BaseException as error:  # whatever a module does at import, the answer says so
-        last = traceback.format_exception_only(type(error), error)[-1].strip()
+        import traceback
+
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != "<string>"]
         place = [where[-1].filename, where[-1].lineno] if where else None
-        return {"ok": False, "error": last, "place": place, "missing": getattr(error, "name", None)}
+        return {"ok": False, "error": last_line(error), "place": place, "missing": getattr(error, "name", None)}
     return {
         "ok": True,
         "file": getattr(module, "__file__", None),
         "registers": callable(getattr(module, "register", None)),
         "seconds": round(time.perf_counter() - began, 4),
     }
+
+
+def last_line(error: BaseException) -> str:
+    """The last line of a traceback."""
+    import traceback
+
+    return traceback.format_exception_only(type(error), error)[-1].strip()
 
 
 def discover() -> list[dict[str, Any]]:
@@ -199,6 +215,8 @@ def discover() -> list[dict[str, Any]]:
 
 def describe(path: str) -> dict[str, Any]:
     """What stands under ``module:name`` or ``module:Class.member``: is it there, awaited, with which parameters."""
+    import inspect
+
     module, _, name = path.partition(":")
     steps = name.split(".")
     try:
@@ -207,8 +225,7 @@ def describe(path: str) -> dict[str, Any]:
             found = getattr(found, step)
         owner, found = found, member(found, steps[-1])
     except BaseException as error:  # a module that fails at import is an answer
-        last = traceback.format_exception_only(type(error), error)[-1].strip()
-        return {"found": False, "reason": last}
+        return {"found": False, "reason": last_line(error)}
     bound = inspect.isclass(owner) and not isinstance(found, (staticmethod, classmethod)) and callable(found)
     if isinstance(found, (staticmethod, classmethod)):
         found = getattr(owner, steps[-1])
@@ -229,6 +246,8 @@ def member(owner: Any, name: str) -> Any:
     Objects get attributes by annotation, by a dataclass field, or in the code of a method (``self.name = ...``), which
     is looked for in the source: making a runner to look at it would start one.
     """
+    import inspect
+
     if not inspect.isclass(owner):
         return getattr(owner, name)
     try:
@@ -241,6 +260,9 @@ def member(owner: Any, name: str) -> Any:
 
 def assigns(owner: type, name: str) -> bool:
     """A method of the class sets ``self.name``."""
+    import ast
+    import inspect
+
     try:
         tree = ast.parse(inspect.getsource(sys.modules[owner.__module__]))
     except (OSError, TypeError, SyntaxError, KeyError):
@@ -259,6 +281,8 @@ def assigns(owner: type, name: str) -> bool:
 
 def parameters(found: Any, bound: bool) -> list[dict[str, Any]] | None:
     """The parameters of a callable without ``self``; None where Python cannot tell."""
+    import inspect
+
     try:
         listed = list(inspect.signature(found).parameters.values())
     except (TypeError, ValueError):
@@ -271,7 +295,7 @@ def parameters(found: Any, bound: bool) -> list[dict[str, Any]] | None:
 
 def one_of_many(parameter: inspect.Parameter) -> bool:
     """It takes any number of arguments, ``self`` among them."""
-    return parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
 
 
 def entries(found: Any) -> list[str] | None:
@@ -300,7 +324,7 @@ def main() -> None:
         try:
             answer["plugins"] = discover()
         except Exception as error:
-            answer["plugins_error"] = traceback.format_exception_only(type(error), error)[-1].strip()
+            answer["plugins_error"] = last_line(error)
     json.dump(answer, answer_stream)
     answer_stream.flush()
     os._exit(0)  # threads that a module left running must not keep us here

@@ -27,7 +27,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 from enum import Enum, StrEnum
 
 __all__ = [
@@ -166,6 +165,8 @@ def _header_seconds(header: str | None, now_ms: int) -> float | None:
     text = (header or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
+    from email.utils import parsedate_to_datetime  # few answers ask for a pause
+
     try:
         when = parsedate_to_datetime(text)
     except (TypeError, ValueError):

@@ -12,7 +12,7 @@ import pytest
 
 from canon_ops.cli.completion.outline import Node, outline
 from canon_ops.cli.completion.scripts import scripts
-from canon_ops.operate.shell_completion import Shell
+from canon_ops.operate.completion_place import Shell
 from tests.support.shells import SCRIPTS, ask_bash, ask_fish, shell_environ, zsh_screen
 from tests.support.terminal import ENTER, Screen
 from tests.support.tools import needs

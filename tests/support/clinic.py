@@ -21,8 +21,8 @@ from canon_ops.doctor.run import Diagnosis, Verdict, diagnose
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.homes import resolve_home
 from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.operate.completion_place import Shell
 from canon_ops.operate.prompts import Unattended
-from canon_ops.operate.shell_completion import Shell
 from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.sandbox.server import CanonSandbox

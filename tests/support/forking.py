@@ -104,7 +104,7 @@ def _receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
 
 def _run(request: Mapping[str, Any], descriptors: list[int]) -> int:
     """The run itself, in a process that has become its own: streams as the interpreter would have made them."""
-    from canon_ops.cli.main import main
+    from canon_ops.cli.main import run_as
 
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if number in request["closed"]:
@@ -115,8 +115,7 @@ def _run(request: Mapping[str, Any], descriptors: list[int]) -> int:
         setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it lives as long as the run
     os.environ.clear()
     os.environ.update(request["environ"])
-    sys.argv = ["canon-ops", *request["arguments"]]
-    return main()
+    return run_as("canon-ops", "", request["arguments"])
 
 
 if __name__ == "__main__":

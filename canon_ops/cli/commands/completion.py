@@ -14,15 +14,8 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Item, Line, Mark, Raw, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import ExitCode, UsageError
-from canon_ops.operate.shell_completion import (
-    Place,
-    Shell,
-    State,
-    install_scripts,
-    place_of,
-    state_of,
-    uninstall_scripts,
-)
+from canon_ops.operate.completion_place import Place, Shell, State, place_of, state_of
+from canon_ops.operate.shell_completion import install_scripts, uninstall_scripts
 
 if TYPE_CHECKING:
     from canon_ops.operate.writing import Written

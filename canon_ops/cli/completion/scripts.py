@@ -13,7 +13,7 @@ from canon_ops.cli.completion.fish import fish_script
 from canon_ops.cli.completion.outline import PROGRAMS, outline
 from canon_ops.cli.completion.tables import HEADER
 from canon_ops.cli.completion.zsh import zsh_script
-from canon_ops.operate.shell_completion import Shell
+from canon_ops.operate.completion_place import Shell
 
 __all__ = ["scripts"]
 

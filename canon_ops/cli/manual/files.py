@@ -11,7 +11,7 @@ from canon_ops.cli.completion.scripts import scripts
 from canon_ops.cli.manual.markdown import chapter, contents
 from canon_ops.cli.manual.page import pages
 from canon_ops.cli.manual.roff import man_page
-from canon_ops.operate.shell_completion import Shell
+from canon_ops.operate.completion_place import Shell
 
 __all__ = ["FOLDERS", "differences", "generated_files"]
 

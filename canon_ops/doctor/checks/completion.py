@@ -6,7 +6,7 @@ from pathlib import Path
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
-from canon_ops.operate.shell_completion import Shell, place_of, state_of
+from canon_ops.operate.completion_place import Shell, place_of, state_of
 
 __all__ = ["CHECKS"]
 

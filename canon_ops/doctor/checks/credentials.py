@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from canon_ops.client.errors import ApiError, Forbidden, Unauthorized
-from canon_ops.client.transport import UnusableKey
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing, credential_owner
 from canon_ops.errors import CanonOpsError
@@ -79,13 +77,16 @@ async def _accepted(examination: Examination) -> Finding:
             "The key is not shown to a service of another environment: net.environment tells more.",
             data={"needs": "net.environment"},
         )
-    from canon_ops.client.api import CanonApi  # with all that it could say to Canon
+    # With all that could be said to Canon, and all that it could answer.
+    from canon_ops.client.api import CanonApi
+    from canon_ops.client.errors import ApiError, Forbidden, Unauthorized
+    from canon_ops.client.transport import UnusableKey
 
     try:
         async with CanonApi(found.connection, key, clock=examination.clock, timeout_s=examination.timeout_s) as api:
             me = await api.me()
     except (Unauthorized, Forbidden, UnusableKey) as exc:
-        return _refused(examination, found, exc)
+        return _refused(examination, found, exc, exc.status if isinstance(exc, ApiError) else None)
     if me.agent_id is not None and found.agent_id not in (None, me.agent_id):
         return Finding(
             Status.ERROR,
@@ -97,7 +98,7 @@ async def _accepted(examination: Examination) -> Finding:
     return Finding(Status.OK, f"Canon takes the key: it is {name}.", data={"agent_id": me.agent_id})
 
 
-def _refused(examination: Examination, found: Resolution, error: CanonOpsError) -> Finding:
+def _refused(examination: Examination, found: Resolution, error: CanonOpsError, status: int | None) -> Finding:
     again = "setup canon"
     if found.profile:
         again += f" --canon-profile {found.profile}"
@@ -109,7 +110,7 @@ def _refused(examination: Examination, found: Resolution, error: CanonOpsError) 
         f"{found.connection.environment_id} does not take the key ({key.origin.describe()}): {error.what}",
         Fix(examination.command(again)),
         Place(key.origin.file, key.origin.line, path=key.name),
-        {"code": error.code, "status": error.status if isinstance(error, ApiError) else None},
+        {"code": error.code, "status": status},
     )
 
 

@@ -12,13 +12,16 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
-from canon_ops.doctor.checks.held_stream import held_stream
-from canon_ops.doctor.examination import Examination, Probed
+from canon_ops.doctor.examination import Examination
 from canon_ops.settings.provenance import Setting
 from canon_ops.wire.health import IdentityMismatch
+
+if TYPE_CHECKING:
+    from canon_ops.doctor.probing import Probed
 
 __all__ = ["CHECKS"]
 
@@ -35,6 +38,8 @@ async def _api(examination: Examination) -> Finding:
 
 async def _stream(examination: Examination) -> Answer:
     """The service, and the gateway's own end of the stream where one runs."""
+    from canon_ops.doctor.checks.held_stream import held_stream  # with the form of the health file
+
     reached = _reached("stream", (await examination.probes())["stream"])
     held = await asyncio.to_thread(held_stream, examination)
     return reached if held is None else (reached, held)

@@ -117,10 +117,10 @@ def _version(examination: Examination) -> Finding:
 
 
 def _is_older(one: str, other: str) -> bool:
-    from packaging.version import InvalidVersion, Version
-
     if one == other:
         return False
+    from packaging.version import InvalidVersion, Version
+
     try:
         return Version(one) < Version(other)
     except InvalidVersion:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from importlib import metadata
 from urllib.parse import unquote, urlsplit
 
 from canon_ops.hermes.discovery import HostInstallation, Layout
@@ -19,6 +18,8 @@ def own_source() -> str:
 
     Nobody but the one who installed us knows a better place than the one that pip recorded (PEP 610).
     """
+    from importlib import metadata
+
     try:
         record = json.loads(metadata.distribution(OUR_DISTRIBUTION).read_text("direct_url.json") or "{}")
         url = str(record.get("url") or "")

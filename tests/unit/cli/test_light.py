@@ -11,9 +11,8 @@ import pytest
 
 PROGRAM = """
 import sys
-from canon_ops.cli.main import main
-sys.argv = ["canon-ops", *sys.argv[1:]]
-code = main()
+from canon_ops.cli.main import run_as
+code = run_as("canon-ops", "", sys.argv[1:])
 print(*sys.modules, file=sys.stderr)
 sys.exit(code)
 """

@@ -31,9 +31,9 @@ def test_each_entry_names_a_command_with_the_same_first_sentence(words: tuple[st
 def modules_after(*arguments: str) -> set[str]:
     """Top-level modules that a fresh process has loaded when it has answered."""
     script = (
-        "import sys\nfrom canon_ops.cli.main import main\n"
-        f"sys.argv = ['canon-ops', *{list(arguments)!r}]\n"
-        "code = main()\nsys.stdout.write('\\n' + ' '.join(sys.modules))\nsys.exit(code)"
+        "import sys\nfrom canon_ops.cli.main import run_as\n"
+        f"code = run_as('canon-ops', '', {list(arguments)!r})\n"
+        "sys.stdout.write('\\n' + ' '.join(sys.modules))\nsys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())

@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 
 from canon_ops.hermes.homes import resolve_home
-from canon_ops.operate.shell_completion import (
-    ForeignScript,
-    Place,
-    Shell,
-    install_scripts,
-    place_of,
-    state_of,
-    uninstall_scripts,
-)
+from canon_ops.operate.completion_place import Place, Shell, place_of, state_of
+from canon_ops.operate.shell_completion import ForeignScript, install_scripts, uninstall_scripts
 from canon_ops.operate.writing import Writing
 
 SCRIPTS = {
