@@ -25,6 +25,7 @@ def ended(before: str = "pass", stdout: int = subprocess.PIPE) -> subprocess.Com
         text=True,
         stdout=stdout,
         stderr=subprocess.PIPE,
+        env={},  # buffering as Python has it by itself
         timeout=30,
     )
 
