@@ -60,7 +60,7 @@ def admit(cursor: Cursor, event_id: str | None) -> Admitted:
     else:
         unnamed += 1
         ticket = f"unnamed:{unnamed}"
-    admitted = replace(cursor, arrived=(*cursor.arrived, ticket), running=cursor.running | {ticket}, unnamed=unnamed)
+    admitted = Cursor(cursor.position, (*cursor.arrived, ticket), cursor.done, cursor.running | {ticket}, unnamed)
     return Admitted(admitted, ticket, ticket in cursor.running)
 
 
@@ -74,12 +74,12 @@ def handled(cursor: Cursor, ticket: Ticket) -> Cursor:
         position = event_id if kind == "id" else position
         reached += 1
     waiting = arrived[reached:]
-    return replace(
-        cursor,
-        position=position,
-        arrived=waiting,
-        done=done & frozenset(waiting),
-        running=cursor.running - {ticket},
+    return Cursor(
+        position,
+        waiting,
+        done.difference(passed for passed in arrived[:reached] if passed not in waiting),  # an event may come twice
+        cursor.running - {ticket},
+        cursor.unnamed,
     )
 
 

@@ -7,7 +7,7 @@ The pipeline is two pure steps with the waiting between them, which is the shell
     ... the shell looks up an unknown room, downloads attachments ...
     request(state, wake)       steps 12-15: everything the host's event needs, and the drained background
 
-Each message is *running* in ``state.seen`` from a Wake until the shell calls :func:`settled` or :func:`released`;
+Each message is *running* in ``state.seen`` from a Wake until the shell calls its ``settle`` or ``release``;
 suppressed ones are settled at once. Receipts are not counted: their registry makes each of them single.
 
 Source: canon-adapter R3.1-R3.30; Canon wire 6.7.
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from canon_hermes_plugin import dedupe, rooms, suppressed
+from canon_hermes_plugin import rooms, suppressed
 from canon_hermes_plugin.channel_prompt import channel_prompt
 from canon_hermes_plugin.dedupe import Seen
 from canon_hermes_plugin.inert import Neutraliser, inert_name
@@ -53,9 +53,7 @@ __all__ = [
     "Wake",
     "admit",
     "admit_created",
-    "released",
     "request",
-    "settled",
     "with_lines",
 ]
 
@@ -73,7 +71,7 @@ class DropReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """What the adapter remembers about inbound messages."""
+    """What the adapter remembers about inbound messages; ``seen`` changes in place, the rest by replacement."""
 
     seen: Seen = field(default_factory=Seen)
     rooms: Rooms = field(default_factory=Rooms)
@@ -239,21 +237,22 @@ def admit_created(
         if control == "approval_reply" and approval_id and is_our_approval(approval_id):
             return Admission(state, Receipt(created, approval_id))
         return Admission(state, Drop(DropReason.CONTROL))
-    seen, is_new = dedupe.admit(state.seen, message.id)
-    if not is_new:
+    if not state.seen.admit(message.id):
         return Admission(state, Drop(DropReason.DUPLICATE))
-    state = replace(state, seen=seen, rooms=rooms.noted(state.rooms, created))
+    state = replace(state, rooms=rooms.noted(state.rooms, created))
     conversation_id = created.conversation_id
     if conversation_id is None:
-        return Admission(settled(state, message.id), Drop(DropReason.NO_CONVERSATION))
+        state.seen.settle(message.id)
+        return Admission(state, Drop(DropReason.NO_CONVERSATION))
     text = message_text(message)
     if not text:
-        return Admission(settled(state, message.id), Drop(DropReason.NO_TEXT))
+        state.seen.settle(message.id)
+        return Admission(state, Drop(DropReason.NO_TEXT))
     decision = may_start_turn(created, access)
     if isinstance(decision, Refused):
         kept = suppressed.keep(state.suppressed, conversation_id, message, text, neutralise)
-        state = settled(replace(state, suppressed=kept), message.id)
-        return Admission(state, Suppress(conversation_id, decision.code, decision.reason))
+        state.seen.settle(message.id)
+        return Admission(replace(state, suppressed=kept), Suppress(conversation_id, decision.code, decision.reason))
     is_room_known = state.rooms.is_known(conversation_id)
     return Admission(state, Wake(created, conversation_id, text, is_room_known))
 
@@ -306,16 +305,6 @@ def request(
         authority=wake.created.reply_authority,
         background=background,
     )
-
-
-def settled(state: Inbound, message_id: str | None) -> Inbound:
-    """The host has the message: further deliveries of it are duplicates."""
-    return replace(state, seen=dedupe.settle(state.seen, message_id))
-
-
-def released(state: Inbound, message_id: str | None) -> Inbound:
-    """The hand-over failed: the next delivery counts as new."""
-    return replace(state, seen=dedupe.release(state.seen, message_id))
 
 
 def with_lines(state: Inbound, conversation_id: str, lines: tuple[str, ...]) -> Inbound:

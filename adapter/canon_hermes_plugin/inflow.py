@@ -125,7 +125,7 @@ class Inflow:
         self._given_up = given_up
         self._answered = answered
         self._state = Inbound(
-            Seen(dict.fromkeys(remains.known)),
+            Seen(remains.known),
             rooms.listed(Rooms(), conversations),
             Suppressed(remains.background),
         )
@@ -192,29 +192,37 @@ class Inflow:
             NotAdmitted: it may start no turn as things are.
             DurableError: it could not be recorded.
         """
-        admission = inbound.admit(
-            self._state, payload, identity=self.identity, access=self._access, neutralise=self._neutralise
+        created = MessageCreated.parse(payload)
+        if created is None:
+            raise NotAdmitted(str(Drop(DropReason.NO_MESSAGE)))
+        seen, item_id = self._state.seen, str(created.message.id)
+        if item_id in seen:
+            return  # it has had its turn, or waits for it
+        admission = inbound.admit_created(
+            replace(self._state, seen=Seen()),  # what is refused is not remembered, so that it may come again
+            created,
+            identity=self.identity,
+            access=self._access,
+            neutralise=self._neutralise,
         )
         wake = admission.verdict
-        if isinstance(wake, Drop) and wake.reason is DropReason.DUPLICATE:
-            return  # it has had its turn, or waits for it
         if not isinstance(wake, Wake):
             raise NotAdmitted(str(wake))
-        self._state = admission.state
-        item_id = str(wake.created.message.id)
+        seen.admit(item_id)
+        self._state = replace(admission.state, seen=seen)
         try:
             receipt = await self._inbox.record(item_id, wake.conversation_id, payload, event_id=None)
         except BaseException:
-            self._state = inbound.released(self._state, item_id)
+            seen.release(item_id)
             raise
         if receipt is Receipt.KNOWN:
-            self._state = inbound.settled(self._state, item_id)
+            self._state.seen.settle(item_id)
         else:
             self._lanes.add(wake.conversation_id, partial(self._own, item_id, wake))
 
     async def _own(self, item_id: str, wake: Wake) -> None:
         await self._insist(item_id, wake)
-        self._state = inbound.settled(self._state, item_id)
+        self._state.seen.settle(item_id)
 
     async def adopted(self, item: Item) -> Request | None:
         """What a run of the host that nobody asked for is about: the message whose run died."""
@@ -301,7 +309,7 @@ class Inflow:
     def _correct(self, message_id: str, correction: Correction) -> None:
         """A message that waits is corrected wherever it is now; one that runs, or ran, is not. Source: D59."""
         self._inbox.correct(message_id, correction.text)
-        if message_id in self._state.seen.running:
+        if self._state.seen.is_running(message_id):
             self._corrections = corrections_.noted(self._corrections, message_id, correction)
         elif self._amend(message_id, correction.text):
             logger.info("Canon: message %s was corrected before its turn", message_id)
@@ -372,7 +380,7 @@ class Inflow:
             self._give_up(item_id, ATTEMPTS)
         finally:
             self._room.release()
-        self._state = inbound.settled(self._state, message_id)
+        self._state.seen.settle(message_id)
         self._done(ticket)
 
     async def _again(self, item: Item, wake: Wake, adoption: Adoption) -> None:
@@ -383,7 +391,7 @@ class Inflow:
         elif remedy is Remedy.GIVE_UP:
             self._give_up(item.item_id, item.runs)
             await self._given_up(wake.conversation_id)
-        self._state = inbound.settled(self._state, wake.created.message.id)
+        self._state.seen.settle(wake.created.message.id)
 
     async def _insist(self, item_id: str, wake: Wake, item: Item | None = None) -> None:
         for _ in range(ATTEMPTS):
@@ -426,7 +434,7 @@ class Inflow:
         return replace(request, item_id=item.item_id, turn_id=item.turn_id, is_recovered=died, text=text)
 
     def _release(self, message_id: str | None, ticket: Ticket) -> None:
-        self._state = inbound.released(self._state, message_id)
+        self._state.seen.release(message_id)
         self._cursor = cursors.failed(self._cursor, ticket)
         self._replay()
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from canon_hermes_plugin import cursor as cursors
-from canon_hermes_plugin import dedupe
 from canon_hermes_plugin.cursor import Cursor, Ticket
 from canon_hermes_plugin.dedupe import REMEMBERED, Seen
 
@@ -19,15 +18,15 @@ def test_the_memory_is_the_newest_ids(message_ids: list[str]) -> None:
     """Of all settled ids the last 1,024 distinct ones in order of first admission since forgotten are remembered."""
     seen, model = Seen(), dict[str, None]()
     for message_id in message_ids:
-        seen, is_new = dedupe.admit(seen, message_id)
+        is_new = seen.admit(message_id)
         assert is_new == (message_id not in model)
         if is_new:
-            seen = dedupe.settle(seen, message_id)
+            seen.settle(message_id)
             model[message_id] = None
             if len(model) > REMEMBERED:
                 del model[next(iter(model))]
 
-    assert list(seen.settled) == list(model)
+    assert seen.settled == tuple(model)
 
 
 class Stream(RuleBasedStateMachine):

@@ -18,9 +18,7 @@ from canon_hermes_plugin.inbound import (
     Verdict,
     Wake,
     admit,
-    released,
     request,
-    settled,
 )
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
@@ -51,7 +49,7 @@ class Desk:
         self.state = admission.state
         if isinstance(admission.verdict, Wake):
             self.state, handed = request(self.state, admission.verdict, identity=ME, media=media)
-            self.state = settled(self.state, handed.message_id)
+            self.state.seen.settle(handed.message_id)
             self.requests.append(handed)
         return admission.verdict
 
@@ -137,9 +135,9 @@ def test_a_failed_hand_over_is_not_a_duplicate() -> None:
     payload = human(id="m-once")
     admission = admit(Inbound(), payload, identity=ME, access=EVERYONE)
 
-    state = released(admission.state, "m-once")
+    admission.state.seen.release("m-once")
 
-    assert isinstance(admit(state, payload, identity=ME, access=EVERYONE).verdict, Wake)
+    assert isinstance(admit(admission.state, payload, identity=ME, access=EVERYONE).verdict, Wake)
 
 
 def test_a_message_without_id_is_never_a_duplicate() -> None:
