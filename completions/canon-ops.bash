@@ -84,7 +84,7 @@ _canon_ops_members() {
     reply=""
     case "$path" in
         '') reply='install setup upgrade rollback uninstall host config env profile creds preferences history undo status approvals inbox outbox doctor explain gateway logs version demo sandbox completion man schema' ;;
-        'setup') reply='canon' ;;
+        'setup') reply='canon borgee' ;;
         'host') reply='show list' ;;
         'config') reply='get set unset add remove list path validate diff edit recommend snapshot heal' ;;
         'env') reply='list get set unset lint' ;;
@@ -117,6 +117,7 @@ _canon_ops_options() {
         'install') reply='--platform --setup --python --source --skip-package --allow-all-users --no-allow-all-users --allowed-users --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'setup') reply='-h --help' ;;
         'setup canon') reply='--environment --way --base-url --stream-url --rtdb-url --firebase-api-key --agent-name --description --owner-phone --canon-profile --agent-id --use-profile --api-key-stdin --api-key-file --api-key-env --store --start-over --wait --answers --save-answers --dry-run --diff --if-unchanged --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'setup borgee') reply='--base-url --allow-insecure-loopback --no-allow-insecure-loopback --agent-id --keep-key --new-key --api-key-stdin --api-key-file --api-key-env --store --change-shared --no-change-shared --answers --save-answers --dry-run --diff --if-unchanged --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'upgrade') reply='--python --source --all-profiles --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'rollback') reply='--python --skip-package --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'uninstall') reply='--python --skip-package --purge --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -222,8 +223,8 @@ _canon_ops_takes() {
         *' --hermes-home') takes='folders' ;;
         *' --color') takes='words auto always never' ;;
         *' --type') takes='words auto str int float bool null json' ;;
-        'install --platform' | 'logs --platform') takes='words canon' ;;
-        'host show --platform' | 'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
+        'logs --platform') takes='words borgee canon' ;;
+        'install --platform' | 'host show --platform' | 'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
         *' --environment') takes='words canon-prod-v1 canon-dev-v1' ;;
         *' --state') takes='words creating pending consuming resolved expired orphaned' ;;
         *' --level') takes='words debug info warning error critical' ;;
@@ -244,8 +245,8 @@ _canon_ops_takes() {
 _canon_ops_argument() {
     takes=""
     case "$path $1" in
-        'install '*) takes='words canon' ;;
-        'uninstall '*) takes='words canon' ;;
+        'install '*) takes='words canon borgee' ;;
+        'uninstall '*) takes='words canon borgee' ;;
         'config get 1') takes='ask config-key' ;;
         'config set 1') takes='ask config-key' ;;
         'config set 2') takes='any' ;;
@@ -287,7 +288,7 @@ _canon_ops_argument() {
         'completion install 1') takes='words bash zsh fish' ;;
         'completion uninstall 1') takes='words bash zsh fish' ;;
         'man show '*) takes='words add approvals audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile prune recommend reconcile remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate verify version' ;;
-        'schema show 1') takes='words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.approvals.list/1 canon-ops.approvals.show/1 canon-ops.approvals.reconcile/1 canon-ops.approvals.audit/1 canon-ops.approvals.verify/1 canon-ops.approvals.export/1 canon-ops.approvals.prune/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1' ;;
+        'schema show 1') takes='words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.setup.borgee/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.approvals.list/1 canon-ops.approvals.show/1 canon-ops.approvals.reconcile/1 canon-ops.approvals.audit/1 canon-ops.approvals.verify/1 canon-ops.approvals.export/1 canon-ops.approvals.prune/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1' ;;
     esac
 }
 

@@ -95,7 +95,8 @@ function __canon_ops_members
                 'schema' 'Describe the JSON documents of the other commands.'
         case 'setup'
             printf '%s\t%s\n' \
-                'canon' 'Give the Hermes profile its Canon agent: register, reconnect, use a profile, or paste a key.'
+                'canon' 'Give the Hermes profile its Canon agent: register, reconnect, use a profile, or paste a key.' \
+                'borgee' 'Give the Hermes profile its Borgee agent: the server\'s address and the agent\'s key.'
         case 'host'
             printf '%s\t%s\n' \
                 'show' 'Show the Hermes that commands act on, and what a platform misses in it.' \
@@ -261,6 +262,41 @@ function __canon_ops_options
                 '--store' 'Where a new key goes; in the keyring it belongs to a Canon profile.  [default: keyring.store, else file]' \
                 '--start-over' 'Make a new registration: drop a pending one, and replace an agent that the profile holds unbound.' \
                 '--wait' 'How long to wait for the owner\'s decision; 0 sends the request and looks once.  [default: 300]' \
+                '--answers' 'Answers as TOML.' \
+                '--save-answers' 'Write the answers there as TOML, without any key, for the next machine.' \
+                '--dry-run' 'Say what would change; change nothing.' \
+                '--diff' 'Show the change line by line.' \
+                '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \
+                '--timeout' 'How long to wait for the network.' \
+                '-p' 'Hermes profile to work on.' \
+                '--profile' 'Hermes profile to work on.' \
+                '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
+                '--json' 'Answer with one JSON document.' \
+                '--plain' 'Answer with tab-separated records, as into a pipe.' \
+                '--no-input' 'Never ask; a missing answer is an error.' \
+                '-y' 'Consent to what would be asked.' \
+                '--yes' 'Consent to what would be asked.' \
+                '-q' 'Answer only; no progress and no advice.' \
+                '--quiet' 'Answer only; no progress and no advice.' \
+                '-v' 'Say more on stderr.' \
+                '--verbose' 'Say more on stderr.' \
+                '--color' 'When to use colour.' \
+                '-h' 'Show this message and exit.' \
+                '--help' 'Show this message and exit.'
+        case 'setup borgee'
+            printf '%s\t%s\n' \
+                '--base-url' 'The Borgee server: an https origin.' \
+                '--allow-insecure-loopback' 'Whether plain http to a server on this very machine is fine.' \
+                '--no-allow-insecure-loopback' 'Whether plain http to a server on this very machine is fine.' \
+                '--agent-id' 'The agent that the key must belong to, now and at every start.' \
+                '--keep-key' 'Whether the key that is there stays.' \
+                '--new-key' 'Whether the key that is there stays.' \
+                '--api-key-stdin' 'Use an agent key, read from stdin.' \
+                '--api-key-file' 'Use the agent key in FILE.' \
+                '--api-key-env' 'Use the agent key in the environment variable NAME.' \
+                '--store' 'Where the key goes.  [default: a kept key stays; keyring.store, else file]' \
+                '--change-shared' 'Whether group_sessions_per_user: false and the queue mode may be set, for every platform of the gateway.' \
+                '--no-change-shared' 'Whether group_sessions_per_user: false and the queue mode may be set, for every platform of the gateway.' \
                 '--answers' 'Answers as TOML.' \
                 '--save-answers' 'Write the answers there as TOML, without any key, for the next machine.' \
                 '--dry-run' 'Say what would change; change nothing.' \
@@ -1857,9 +1893,9 @@ function __canon_ops_takes
             echo 'words auto always never'
         case '* --type'
             echo 'words auto str int float bool null json'
-        case 'install --platform' 'logs --platform'
-            echo 'words canon'
-        case 'host show --platform' 'creds move --platform' 'creds remove --platform'
+        case 'logs --platform'
+            echo 'words borgee canon'
+        case 'install --platform' 'host show --platform' 'creds move --platform' 'creds remove --platform'
             echo 'words canon borgee'
         case '* --environment'
             echo 'words canon-prod-v1 canon-dev-v1'
@@ -1895,9 +1931,9 @@ end
 function __canon_ops_argument
     switch "$argv[1]"
         case 'install *'
-            echo 'words canon'
+            echo 'words canon borgee'
         case 'uninstall *'
-            echo 'words canon'
+            echo 'words canon borgee'
         case 'config get 1'
             echo 'ask config-key'
         case 'config set 1'
@@ -1981,7 +2017,7 @@ function __canon_ops_argument
         case 'man show *'
             echo 'words add approvals audit bind borgee canon completion config creds demo diff discard doctor edit env explain export gateway get heal history host import inbox install lint list logs man migrate model move outbox path preferences profile prune recommend reconcile remove requeue restart retry rollback sandbox schema set setup show snapshot stats status test unbind undo uninstall unset upgrade validate verify version'
         case 'schema show 1'
-            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.approvals.list/1 canon-ops.approvals.show/1 canon-ops.approvals.reconcile/1 canon-ops.approvals.audit/1 canon-ops.approvals.verify/1 canon-ops.approvals.export/1 canon-ops.approvals.prune/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
+            echo 'words canon-ops.install/1 canon-ops.setup.canon/1 canon-ops.setup.borgee/1 canon-ops.upgrade/1 canon-ops.rollback/1 canon-ops.uninstall/1 canon-ops.host.show/1 canon-ops.host.list/1 canon-ops.config.get/1 canon-ops.config.set/1 canon-ops.config.unset/1 canon-ops.config.add/1 canon-ops.config.remove/1 canon-ops.config.list/1 canon-ops.config.path/1 canon-ops.config.validate/1 canon-ops.config.diff/1 canon-ops.config.edit/1 canon-ops.config.recommend/1 canon-ops.config.snapshot/1 canon-ops.config.heal/1 canon-ops.env.list/1 canon-ops.env.get/1 canon-ops.env.set/1 canon-ops.env.unset/1 canon-ops.env.lint/1 canon-ops.profile.list/1 canon-ops.profile.show/1 canon-ops.profile.bind/1 canon-ops.profile.unbind/1 canon-ops.profile.migrate/1 canon-ops.profile.export/1 canon-ops.profile.import/1 canon-ops.creds.list/1 canon-ops.creds.test/1 canon-ops.creds.move/1 canon-ops.creds.remove/1 canon-ops.creds.audit/1 canon-ops.preferences.list/1 canon-ops.preferences.set/1 canon-ops.preferences.unset/1 canon-ops.history.list/1 canon-ops.history.show/1 canon-ops.undo/1 canon-ops.status/1 canon-ops.status.event/1 canon-ops.approvals.list/1 canon-ops.approvals.show/1 canon-ops.approvals.reconcile/1 canon-ops.approvals.audit/1 canon-ops.approvals.verify/1 canon-ops.approvals.export/1 canon-ops.approvals.prune/1 canon-ops.inbox.list/1 canon-ops.inbox.show/1 canon-ops.inbox.stats/1 canon-ops.inbox.discard/1 canon-ops.inbox.requeue/1 canon-ops.outbox.list/1 canon-ops.outbox.show/1 canon-ops.outbox.retry/1 canon-ops.outbox.discard/1 canon-ops.doctor/1 canon-ops.explain/1 canon-ops.gateway.status/1 canon-ops.gateway.restart/1 canon-ops.logs/1 canon-ops.logs.event/1 canon-ops.version/1 canon-ops.demo/1 canon-ops.sandbox.canon.event/1 canon-ops.sandbox.borgee.event/1 canon-ops.sandbox.model.event/1 canon-ops.completion.show/1 canon-ops.completion.install/1 canon-ops.completion.status/1 canon-ops.completion.uninstall/1 canon-ops.man.show/1 canon-ops.man.path/1 canon-ops.schema.list/1 canon-ops.schema.show/1'
     end
 end
 

@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 ROOT = Entry(
     "canon-ops",
-    "Install, set up, diagnose and repair the Canon platform of a Hermes Agent host.",
+    "Install, set up, diagnose and repair the Canon and Borgee platforms of a Hermes Agent host.",
     children=(
         Entry(
             "install",
@@ -58,6 +58,11 @@ ROOT = Entry(
                     "canon",
                     "Give the Hermes profile its Canon agent: register, reconnect, use a profile, or paste a key.",
                     "setup:canon_command",
+                ),
+                Entry(
+                    "borgee",
+                    "Give the Hermes profile its Borgee agent: the server's address and the agent's key.",
+                    "setup_borgee:borgee_command",
                 ),
             ),
         ),

@@ -39,6 +39,7 @@ __all__ = [
     "GatewayStateDamaged",
     "PlatformState",
     "hermes_program",
+    "is_the_process",
     "isolated_environ",
     "read_state",
 ]
@@ -144,7 +145,7 @@ def read_state(home: HermesHome) -> GatewayState | None:
         ) from exc
     pid = document.get("pid")
     pid = pid if isinstance(pid, int) and pid > 0 else 0
-    alive = pid > 0 and _is_the_process(pid, document.get("start_time"))
+    alive = pid > 0 and is_the_process(pid, document.get("start_time"))
     platforms = document.get("platforms")
     return GatewayState(
         state=str(document.get("gateway_state") or "unknown"),
@@ -345,7 +346,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _is_the_process(pid: int, recorded: object) -> bool:
+def is_the_process(pid: int, recorded: object) -> bool:
     """``pid`` exists, is no zombie, and started when the host recorded it (unknown counts as equal)."""
     try:
         os.kill(pid, 0)

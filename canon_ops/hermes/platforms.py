@@ -19,6 +19,7 @@ class PlatformNames:
         plugin: the entry-point name, which is what operators put into ``plugins.enabled``.
         package: the import package behind the entry point.
         allow_all_variable, allowlist_variable: who may start turns; None where the platform has no such switch.
+        has_block: its settings, the switch among them, stand in a top-level block of its name.
     """
 
     name: str
@@ -27,6 +28,7 @@ class PlatformNames:
     package: str
     allow_all_variable: str | None = None
     allowlist_variable: str | None = None
+    has_block: bool = False
 
 
 PLATFORMS: Mapping[str, PlatformNames] = MappingProxyType(
@@ -38,6 +40,9 @@ PLATFORMS: Mapping[str, PlatformNames] = MappingProxyType(
             package="canon_hermes_plugin",
             allow_all_variable="CANON_ALLOW_ALL_USERS",
             allowlist_variable="CANON_ALLOWED_USERS",
+        ),
+        "borgee": PlatformNames(
+            name="borgee", label="Borgee", plugin="borgee", package="borgee_hermes", has_block=True
         ),
     }
 )

@@ -22,7 +22,6 @@ from canon_ops.files.transaction import Transaction, digest
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, discover_plugins, installed_distributions, try_imports
-from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import refuse_managed, sparing_comments
 from canon_ops.operate.heal_config import keep_comments
@@ -49,10 +48,10 @@ from canon_ops.operate.package.plan import ForeignPlugin, PackageMissing, Packag
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.package.wheel import PackageAltered
 from canon_ops.operate.platform_files import Access
+from canon_ops.operate.platform_setup import is_set_up
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.operate.restart import restart_step
 from canon_ops.runtime.clock import Clock, SystemClock
-from canon_ops.settings.credentials import is_configured
 
 __all__ = [
     "Access",
@@ -348,6 +347,6 @@ def _next_steps(
     """What is left: a credential, a restart of a gateway that still runs on the old state, or a first start."""
     home = plan.home
     steps = []
-    if not is_configured(surroundings_from_disk(home.path, environ)):
+    if not is_set_up(home, environ, plan.options.platform):
         steps.append(home.own_command(f"setup {plan.options.platform.name}"))
     return (*steps, *restart_step(home, changed=plan.changed, package=record.package, prompts=prompts, start=True))

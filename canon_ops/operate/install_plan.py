@@ -141,7 +141,10 @@ class InstallPlan:
         ]
         if self.undenies:
             said.append(f"{names.plugin} leaves plugins.disabled.")
-        said.append(_ACCESS_SENTENCES[self.access].format(label=names.label, variable=names.allow_all_variable))
+        if names.allow_all_variable is None:
+            said.append(f"Access: {names.label} alone decides whom its agent hears.")
+        else:
+            said.append(_ACCESS_SENTENCES[self.access].format(label=names.label, variable=names.allow_all_variable))
         said.append(f"Files: {', '.join(str(c.path) for c in self.changes) if self.changes else 'nothing to change'}.")
         return said
 
@@ -173,6 +176,11 @@ def plan_install(
     """
     if options.allow_all_users and options.allowed_users:
         raise UsageError("Either everybody may start turns or a list of people: give one of the two options.")
+    if options.platform.allow_all_variable is None and (options.allow_all_users is not None or options.allowed_users):
+        raise UsageError(
+            f"{options.platform.label} alone decides whom its agent hears; there is no switch and no list for that.",
+            fix="leave out --allow-all-users and --allowed-users",
+        )
     if (managed := refuse_managed(home)) is not None:
         managed.fix = _declared(home, options.platform)
         raise managed
@@ -210,10 +218,12 @@ def plan_install(
 
 def _declared(home: HermesHome, names: PlatformNames) -> str:
     """What a person declares instead, where the home is made from declarations."""
+    switch = f"{names.name}.enabled" if names.has_block else f"platforms.{names.name}.enabled"
+    access = f"{names.allow_all_variable} or {names.allowlist_variable} in the environment, "
     return (
         f"in the configuration of {home.managed_by}: add {names.plugin} to plugins.enabled, set "
-        f"platforms.{names.name}.enabled to true, {names.allow_all_variable} or {names.allowlist_variable} in the "
-        "environment, and the package among the Python packages of Hermes; then rebuild"
+        f"{switch} to true, {access if names.allow_all_variable else ''}"
+        "and the package among the Python packages of Hermes; then rebuild"
     )
 
 

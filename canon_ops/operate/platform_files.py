@@ -139,10 +139,13 @@ def _with_variables(document: DotenvDocument, wanted: dict[str, str]) -> tuple[D
 
 
 def _switch_of(document: ConfigDocument, names: PlatformNames) -> KeyPath:
-    """Where the platform's switch stands: its own top-level block decides where it has one."""
+    """Where the platform's switch stands, or belongs: its own top-level block decides where it has one."""
     top = document.find((names.name,))
     beats_platforms = top is not None and isinstance(top.value, dict) and "enabled" in top.value
-    return (names.name, "enabled") if beats_platforms else ("platforms", names.name, "enabled")
+    below = document.find(("platforms", names.name))  # a top-level block would hide what that one says
+    if beats_platforms or (names.has_block and below is None):
+        return (names.name, "enabled")
+    return ("platforms", names.name, "enabled")
 
 
 def _depth(document: ConfigDocument, path: KeyPath) -> int:

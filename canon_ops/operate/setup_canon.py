@@ -123,7 +123,7 @@ def _use_key(stage: SetupStage) -> SetupResult:
     stage.require_store()
     connection = ask_connection(stage.prompts, stage.answers, pending=None, known=None)
     stage.verify(connection)
-    key = ask_key(stage.prompts, stage.answers)
+    key = ask_key(stage.prompts, stage.answers.api_key)
     identity = stage.identify(connection, key, fix=f"copy the key again, or register an agent: {SETUP}")
     stage.prompts.note(f"The key belongs to {identity.display_name or 'an agent'} ({identity.agent_id}).")
     if stage.stores_in_keyring:

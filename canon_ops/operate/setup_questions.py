@@ -213,7 +213,7 @@ def ask_owner_phone(prompts: Prompts, answers: SetupAnswers) -> str:
             return phone
 
 
-def ask_key(prompts: Prompts, answers: SetupAnswers) -> Secret:
+def ask_key(prompts: Prompts, given: Secret | None, *, what: str = "Agent key") -> Secret:
     """The agent's key, as one word of visible ASCII: it travels in a header."""
 
     def complaint(text: str) -> str | None:
@@ -224,12 +224,12 @@ def ask_key(prompts: Prompts, answers: SetupAnswers) -> Secret:
             return "it has white space or characters that no key has; copy it again"
         return None
 
-    if answers.api_key is not None:
-        key = answers.api_key.reveal().strip()
+    if given is not None:
+        key = given.reveal().strip()
         if (why := complaint(key)) is not None:
             raise BadAnswer("the agent key", why, fix="copy the key again")
         return Secret(key)
-    question = Question("Agent key", "--api-key-stdin, --api-key-file or --api-key-env")
+    question = Question(what, "--api-key-stdin, --api-key-file or --api-key-env")
     return Secret(prompts.secret(question, validate=complaint).reveal().strip())
 
 

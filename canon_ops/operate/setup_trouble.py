@@ -1,4 +1,4 @@
-"""What Canon says to an answer, at once: a person may try again, answer otherwise, or stop.
+"""What a server says to an answer, at once: a person may try again, answer otherwise, or stop.
 
 Nobody is asked where nobody is there: the trouble is then raised as it is.
 """
@@ -10,26 +10,32 @@ from typing import TypeVar
 
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.client.health import EnvironmentMismatch, ServiceUnavailable
-from canon_ops.errors import CanonOpsError, RefusedError
+from canon_ops.errors import CanonOpsError, ExitCode, RefusedError
 from canon_ops.operate.prompts import Choice, GoneBack, MissingAnswer, Question
 from canon_ops.operate.rewinding import Rewinding
 
 __all__ = ["ask_what_now", "until_it_works"]
 
 T = TypeVar("T")
+_OF_CANON = (EnvironmentMismatch, RequestFailed, ServiceUnavailable)
 
 
-def until_it_works(prompts: Rewinding, attempt: Callable[[], T]) -> T:
-    """Carry out ``attempt``; when Canon was not reached, or does not agree, ask what now.
+def until_it_works(
+    prompts: Rewinding, attempt: Callable[[], T], *, among: tuple[type[CanonOpsError], ...] = _OF_CANON
+) -> T:
+    """Carry out ``attempt``; when the server was not reached, or does not agree, ask what now.
+
+    Args:
+        among: the errors that a person is asked about; those of Canon, if nothing is said.
 
     Raises:
         GoneBack: the person answers otherwise.
-        EnvironmentMismatch, RequestFailed, ServiceUnavailable: they stop, or nobody can be asked.
+        CanonOpsError: one of ``among``: they stop, or nobody can be asked.
     """
     while True:
         try:
             return attempt()
-        except (EnvironmentMismatch, RequestFailed, ServiceUnavailable) as trouble:
+        except among as trouble:
             ask_what_now(prompts, trouble)
 
 
@@ -47,7 +53,10 @@ def ask_what_now(prompts: Rewinding, trouble: CanonOpsError, *, about: str | Non
     otherwise = Choice("back", "Answer the question before otherwise")
     stop = Choice("stop", "Stop here", "nothing was written")
     choices = [again, *([otherwise] if prompts.can_go_back else []), stop]
-    if isinstance(trouble, ApiError | EnvironmentMismatch | RefusedError) and prompts.can_go_back:
+    is_verdict = (
+        isinstance(trouble, ApiError | EnvironmentMismatch | RefusedError) or trouble.exit_code is ExitCode.CREDENTIAL
+    )
+    if is_verdict and prompts.can_go_back:
         choices = [otherwise, again, stop]  # the same request would get the same answer
     question = Question("What now?", "other answers", trouble.what, can_go_back=prompts.can_go_back)
     try:

@@ -28,7 +28,7 @@ from canon_ops.hermes.host_call import OUR_DISTRIBUTION, HostUnusable, installed
 from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KnownKey
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
-from canon_ops.keyring.access import Keyring
+from canon_ops.keyring.access import Keyring, KeyringProblem
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
 from canon_ops.operate.forget_key import forget_key
 from canon_ops.operate.installation import Installation, InterruptedNote, read_installation, record_file
@@ -42,9 +42,10 @@ from canon_ops.operate.remove_key import KeyRemoved, remove_canon_key
 from canon_ops.operate.restart import restart_step
 from canon_ops.operate.taking_back import taken_back, undone
 from canon_ops.operate.writing import Writing, require_consent
+from canon_ops.settings.borgee_key import BORGEE_REFERENCE
 from canon_ops.settings.credentials import resolve
 from canon_ops.settings.dotenv import read_dotenv
-from canon_ops.settings.profiles import AgentsFile
+from canon_ops.settings.profiles import AgentsFile, KeyReference
 from canon_ops.settings.secret import Secret
 
 __all__ = ["UninstallOptions", "UninstallOutcome", "UninstallPlan", "plan_uninstall", "uninstall"]
@@ -179,7 +180,7 @@ def plan_uninstall(home: HermesHome, environ: Mapping[str, str], options: Uninst
         changes = files.changes()
     host = _host_if_any(home, environ, options.python, record)
     removes, reason = _packages_that_go(host, home, environ, record, options) if host else ((), "")
-    purged = _profile_that_goes(home, environ) if options.purge else None
+    purged = _profile_that_goes(home, environ) if options.purge and names.name == "canon" else None
     return UninstallPlan(home, options, host, removes, reason, changes, purged)
 
 
@@ -297,16 +298,22 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
             with prompts.progress(f"Taking {', '.join(plan.removes)} out of {host.python}"):
                 take_out(host, home.environ(environ), plan.removes)
         direct = _direct_keys(plan, environ) if plan.options.purge else []
+        borgee_entry = _borgee_entry(home) if plan.options.purge and names.name == "borgee" else None
         gone = _purged(plan, environ, label, keyring)
         history_id = files.commit()
         InterruptedNote.remove(home.path)
         PackageStore(home.path).prune(left.wheels)
+    left_behind = [gone.left_behind] if gone is not None and gone.left_behind else []
+    if borgee_entry is not None:
+        try:
+            keyring.delete(borgee_entry)
+        except KeyringProblem as error:
+            left_behind.append(f"The keyring still has {borgee_entry.text}: {error.what}")
     for key in direct:
         if history_id in forget_key(Writing(home, environ, label), home.path, key):
             history_id = None
     restart = restart_step(home, changed=plan.changed, package=None, prompts=prompts, start=False)
-    left_behind = (gone.left_behind,) if gone is not None and gone.left_behind else ()
-    return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)), left_behind)
+    return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)), tuple(left_behind))
 
 
 def _purged(plan: UninstallPlan, environ: Mapping[str, str], label: str, keyring: Keyring) -> KeyRemoved | None:
@@ -330,6 +337,13 @@ def _direct_keys(plan: UninstallPlan, environ: Mapping[str, str]) -> list[Secret
     secret = {key.name for key in KNOWN_KEYS if key.file is KeyFile.DOTENV and key.secret and _is_of(key, plan.options)}
     entries = read_dotenv(read_optional(env) or b"", file=str(env))
     return [Secret(entry.value) for entry in entries if entry.name in secret and entry.value]
+
+
+def _borgee_entry(home: HermesHome) -> KeyReference | None:
+    """The entry of the keyring that ``.env`` refers to."""
+    entries = read_dotenv(read_optional(home.env_file) or b"", file=str(home.env_file))
+    told = [entry.value for entry in entries if entry.name == BORGEE_REFERENCE and entry.value]
+    return KeyReference.parse(told[-1]) if told else None
 
 
 def _is_of(key: KnownKey, options: UninstallOptions) -> bool:

@@ -20,8 +20,10 @@ from canon_ops.settings.problems import BadBorgeeOption, BadEndpoint, BorgeeKeyI
 from canon_ops.settings.provenance import Origin, Source
 
 __all__ = [
+    "BUSY_MODE",
     "DRAIN_S",
     "MAX_DISPATCHES",
+    "OWN_KEYS",
     "BorgeeOptions",
     "canonical_origin",
     "read_borgee",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.setup import SetupReport, report_of, view_of
+from canon_ops.cli.commands.setup_borgee import BorgeeSetupReport, lead_borgee
+from canon_ops.cli.commands.setup_borgee import report_of as borgee_report
+from canon_ops.cli.commands.setup_borgee import view_of as borgee_view
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
@@ -17,11 +20,12 @@ from canon_ops.errors import UsageError
 from canon_ops.files.transaction import FileChange
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
+from canon_ops.operate.borgee_answers import BorgeeAnswers
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.install import InstallOptions, InstallOutcome, install
 from canon_ops.operate.install_plan import DENIED, FOREIGN, InstallPlan
 from canon_ops.operate.package.plan import PackagePlan
-from canon_ops.operate.setup_answers import SetupAnswers, SetupResult
+from canon_ops.operate.setup_answers import SetupAnswers
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 
 __all__ = [
@@ -29,6 +33,7 @@ __all__ = [
     "FileWritten",
     "HostUsed",
     "InstallReport",
+    "InstallReports",
     "PackageMove",
     "PackageUsed",
     "PackageVersion",
@@ -37,9 +42,10 @@ __all__ = [
     "host_used",
     "package_used",
     "platform_of",
+    "platforms_of",
 ]
 
-PLATFORM_NAMES = ["canon"]
+PLATFORM_NAMES = list(PLATFORMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ class InstallReport:
         history_id: what ``undo`` takes.
         verified: what the host's own loader confirmed.
         next: commands to paste, in order.
-        setup: of ``--setup``.
+        setup: of ``--setup`` for Canon; ``borgee_setup`` for Borgee.
     """
 
     platform: str
@@ -135,6 +141,14 @@ class InstallReport:
     verified: tuple[str, ...]
     next: tuple[str, ...]
     setup: SetupReport | None
+    borgee_setup: BorgeeSetupReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallReports:
+    """``data`` of ``canon-ops.install/1`` when several platforms are named: one after the other."""
+
+    platforms: tuple[InstallReport, ...]
 
 
 def host_used(plan: InstallPlan) -> HostUsed:
@@ -156,23 +170,29 @@ def files_written(context: Context, changes: Sequence[FileChange]) -> tuple[File
     return tuple(FileWritten(change.path, change.before is None, change_diff(change, mask)) for change in changes)
 
 
-def platform_of(context: Context, told: Sequence[str]) -> PlatformNames:
-    """The platform that a call means: the one it names, the one of the program's name, or Canon."""
-    return PLATFORMS[(set(told) or {context.program.platform or "canon"}).pop()]
+def platforms_of(context: Context, told: Sequence[str]) -> tuple[PlatformNames, ...]:
+    """The platforms that a call means: those it names, the one of the program's name, or Canon."""
+    return tuple(PLATFORMS[name] for name in dict.fromkeys(told)) or (platform_of(context),)
+
+
+def platform_of(context: Context) -> PlatformNames:
+    """The platform of a call that names none."""
+    return PLATFORMS[context.program.platform or "canon"]
 
 
 @declare(
     "install",
-    data=InstallReport,
+    data=InstallReport | InstallReports,
     writes=True,
     examples=(
         "canon-ops install --dry-run --diff",
         "canon-ops install canon --setup",
+        "canon-ops install borgee --setup",
         "canon-ops install --python ~/.hermes/hermes-agent/venv",
         "canon-ops install --allowed-users user_1,user_2 --no-input",
     ),
 )
-@click.argument("platforms", metavar="[canon]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
+@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
 @click.option(
     "--platform", "more_platforms", multiple=True, type=click.Choice(PLATFORM_NAMES), help="The same as an option."
 )
@@ -215,37 +235,48 @@ def command(
     people = tuple(part.strip() for part in (allowed_users or "").split(",") if part.strip())
     if allowed_users is not None and not people:
         raise UsageError("--allowed-users names nobody.")
-    options = InstallOptions(
-        platform=platform_of(context, (*platforms, *more_platforms)),
-        python=python,
-        source=source,
-        skip_package=skip_package,
-        allow_all_users=allow_all_users,
-        allowed_users=people,
-        consents=frozenset({DENIED, FOREIGN}) if context.options.yes else frozenset(),
-        expected=write.if_unchanged,
-    )
+    meant = platforms_of(context, (*platforms, *more_platforms))
+    if len(meant) > 1 and write.if_unchanged:
+        raise UsageError("--if-unchanged goes with one platform: each of them changes the files.")
+    done = []
+    for names in meant:
+        has_access = names.allow_all_variable is not None or len(meant) == 1
+        options = InstallOptions(
+            platform=names,
+            python=python,
+            source=source,
+            skip_package=skip_package,
+            allow_all_users=allow_all_users if has_access else None,
+            allowed_users=people if has_access else (),
+            consents=frozenset({DENIED, FOREIGN}) if context.options.yes else frozenset(),
+            expected=write.if_unchanged,
+        )
+        done.append(_install_one(context, options, write, then_setup=then_setup))
+    reports = tuple(report for report, _view in done)
+    canon_profile = next((report.setup.canon_profile for report in reports if report.setup), None)
+    data = reports[0] if len(reports) == 1 else InstallReports(reports)
+    return Result(data, [block for _report, view in done for block in view], canon_profile=canon_profile)
+
+
+def _install_one(
+    context: Context, options: InstallOptions, write: WriteOptions, *, then_setup: bool
+) -> tuple[InstallReport, list[Block]]:
+    """Install one platform and, where that is wanted, set it up."""
     prompts = context.prompts
-    outcome = install(
-        context.home,
-        context.environ,
-        options,
-        prompts,
-        dry_run=write.dry_run,
-    )
-    setup: SetupResult | None = None
-    if then_setup:
-        place = SetupPlace(context.home, context.environ, keyring=context.keyring)
-        answers = SetupAnswers(store=context.preferences["keyring.store"])
-        setup = setup_canon(place, answers, prompts, dry_run=write.dry_run)
-    return Result(
-        _report(context, outcome, setup),
-        _view(context, outcome, setup, write),
-        canon_profile=setup.canon_profile if setup else None,
-    )
+    outcome = install(context.home, context.environ, options, prompts, dry_run=write.dry_run)
+    report, view = _report(context, outcome), _view(context, outcome, write)
+    if not then_setup:
+        return report, view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]
+    if options.platform.name == "borgee":
+        made = lead_borgee(context, replace(write, if_unchanged=()), BorgeeAnswers())
+        return replace(report, borgee_setup=borgee_report(made)), view + borgee_view(context, made, write)
+    place = SetupPlace(context.home, context.environ, keyring=context.keyring)
+    answers = SetupAnswers(store=context.preferences["keyring.store"])
+    setup = setup_canon(place, answers, prompts, dry_run=write.dry_run)
+    return replace(report, setup=report_of(setup)), view + view_of(context, setup, write)
 
 
-def _report(context: Context, outcome: InstallOutcome, setup: SetupResult | None) -> InstallReport:
+def _report(context: Context, outcome: InstallOutcome) -> InstallReport:
     plan = outcome.plan
     return InstallReport(
         platform=plan.options.platform.name,
@@ -258,11 +289,11 @@ def _report(context: Context, outcome: InstallOutcome, setup: SetupResult | None
         history_id=outcome.history_id,
         verified=outcome.verified,
         next=outcome.next_steps,
-        setup=report_of(setup) if setup else None,
+        setup=None,
     )
 
 
-def _view(context: Context, outcome: InstallOutcome, setup: SetupResult | None, write: WriteOptions) -> list[Block]:
+def _view(context: Context, outcome: InstallOutcome, write: WriteOptions) -> list[Block]:
     home, label = context.home, outcome.plan.options.platform.label
     files = ", ".join(str(change.path) for change in outcome.plan.changes) or "no file changes"
     view: list[Block] = [Line(f"Hermes profile {home.profile_name}: {files}")]
@@ -274,6 +305,4 @@ def _view(context: Context, outcome: InstallOutcome, setup: SetupResult | None, 
     view += [Line(sentence, Mark.OK) for sentence in outcome.verified]
     if write.diff:
         view += [Diff(change_diff(change, context.redact.line)) for change in outcome.plan.changes]
-    if setup is not None:
-        return view + view_of(context, setup, write)
-    return view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]
+    return view

@@ -8,14 +8,15 @@ from pathlib import Path
 import click
 
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.install import PLATFORM_NAMES, FileWritten, files_written, platform_of
+from canon_ops.cli.commands.install import PLATFORM_NAMES, FileWritten, files_written, platforms_of
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
+from canon_ops.errors import UsageError
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.uninstall import UninstallOptions, UninstallOutcome, uninstall
 
-__all__ = ["UninstallReport", "command"]
+__all__ = ["UninstallReport", "UninstallReports", "command"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,20 @@ class UninstallReport:
     left_behind: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class UninstallReports:
+    """``data`` of ``canon-ops.uninstall/1`` when several platforms are named: one after the other."""
+
+    platforms: tuple[UninstallReport, ...]
+
+
 @declare(
     "uninstall",
-    data=UninstallReport,
+    data=UninstallReport | UninstallReports,
     writes=True,
     examples=("canon-ops uninstall --dry-run --diff", "canon-ops uninstall canon", "canon-ops uninstall --purge --yes"),
 )
-@click.argument("platforms", metavar="[canon]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
+@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
 @click.option(
     "--python", metavar="PATH", type=click.Path(path_type=Path), envvar="CANON_OPS_PYTHON",
     help="The host's interpreter, instead of the one that is found.",
@@ -76,17 +84,22 @@ def command(
     the rest stays. The package stays while another Hermes profile enables a plugin of it. Credentials stay unless
     --purge is given, which asks first.
     """
-    options = UninstallOptions(
-        platform=platform_of(context, platforms),
-        python=python,
-        purge=purge,
-        skip_package=skip_package,
-        expected=write.if_unchanged,
-    )
-    outcome = uninstall(
-        context.home, context.environ, options, context.prompts, keyring=context.keyring, dry_run=write.dry_run
-    )
-    return Result(_report(context, outcome), _view(context, outcome, write))
+    meant = platforms_of(context, platforms)
+    if len(meant) > 1 and write.if_unchanged:
+        raise UsageError("--if-unchanged goes with one platform: each of them changes the files.")
+    done = []
+    for names in reversed(meant):  # what was installed last leaves first, and lists that it made go with it
+        options = UninstallOptions(
+            platform=names, python=python, purge=purge, skip_package=skip_package, expected=write.if_unchanged
+        )
+        done.append(
+            uninstall(
+                context.home, context.environ, options, context.prompts, keyring=context.keyring, dry_run=write.dry_run
+            )
+        )
+    reports = tuple(_report(context, outcome) for outcome in done)
+    view = [block for outcome in done for block in _view(context, outcome, write)]
+    return Result(reports[0] if len(reports) == 1 else UninstallReports(reports), view)
 
 
 def _report(context: Context, outcome: UninstallOutcome) -> UninstallReport:

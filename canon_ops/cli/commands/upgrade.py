@@ -68,7 +68,7 @@ def command(
     The configuration stays as it is. Refused is what does not fit the host, and what is older than the version there;
     `rollback` returns to the version before.
     """
-    options = UpgradeOptions(platform_of(context, ()), python, source)
+    options = UpgradeOptions(platform_of(context), python, source)
     every = homes_that_enable(context.home, context.environ, options.platform) if all_profiles else ()
     homes = every or (context.home,)
     for home in homes:

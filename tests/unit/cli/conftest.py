@@ -78,7 +78,7 @@ def program(home: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
         keyboard.seek(0)
         out, err = Paper(terminal=terminal, encoding=encoding), Paper(terminal=terminal, encoding=encoding)
         streams = Streams(keyboard, out, err, os.environ)
-        platform = "canon" if name == "canon-hermes" else ""
+        platform = {"canon-hermes": "canon", "hermes borgee": "borgee"}.get(name, "")
         code = start(name, platform, arguments, os.environ, streams)
         return Ran(int(code), out.getvalue(), err.getvalue())
 

@@ -57,7 +57,9 @@ def test_scripts_get_host_files_and_next_steps(program: Runner, home: Path) -> N
         (("--allowed-users", " , "), 2, "--allowed-users names nobody."),
         (("--allowed-users", "a", "--allow-all-users"), 2, "Either everybody may start turns or a list of people"),
         (("--python", "/nonexistent"), 3, "There is no interpreter at /nonexistent."),
-        (("borgee",), 2, "Invalid value for '[canon]…': 'borgee' is not 'canon'."),
+        (("other",), 2, "Invalid value for '[canon|borgee]…': 'other' is not one of 'canon', 'borgee'."),
+        (("borgee", "--allow-all-users"), 2, "Borgee alone decides whom its agent hears"),
+        (("canon", "borgee", "--if-unchanged", f"config.yaml={'0' * 64}"), 2, "--if-unchanged goes with one platform"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

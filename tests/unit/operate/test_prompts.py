@@ -54,6 +54,7 @@ def test_notes_and_progress_are_said() -> None:
 
 # Questions that take no answer for a yes, and why that loses nothing.
 YES_BY_DEFAULT = {
+    "canon_ops/operate/borgee_questions.py": "keeps a key, and plain http, that are there already",
     "canon_ops/operate/config_in_editor.py": "asked after an editor that a person sits at",
     "canon_ops/operate/install.py": "decision C3: the first install opens Canon, and says so",
     "canon_ops/operate/setup_questions.py": "shows a number, or an address, that was answered",
