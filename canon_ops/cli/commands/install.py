@@ -237,7 +237,9 @@ def command(
         raise UsageError("--allowed-users names nobody.")
     meant = platforms_of(context, (*platforms, *more_platforms))
     if len(meant) > 1 and write.if_unchanged:
-        raise UsageError("--if-unchanged goes with one platform: each of them changes the files.")
+        raise UsageError(
+            "--if-unchanged goes with one platform: each of them changes the files.", fix="name one platform at a time"
+        )
     done = []
     for names in meant:
         has_access = names.allow_all_variable is not None or len(meant) == 1

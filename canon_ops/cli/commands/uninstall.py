@@ -86,7 +86,9 @@ def command(
     """
     meant = platforms_of(context, platforms)
     if len(meant) > 1 and write.if_unchanged:
-        raise UsageError("--if-unchanged goes with one platform: each of them changes the files.")
+        raise UsageError(
+            "--if-unchanged goes with one platform: each of them changes the files.", fix="name one platform at a time"
+        )
     done = []
     for names in reversed(meant):  # what was installed last leaves first, and lists that it made go with it
         options = UninstallOptions(

@@ -341,6 +341,33 @@ def test_a_foreign_owner_is_replaced_with_consent_and_comes_back(site: Site) -> 
     assert "theirs" in (site_of(site.python) / "canon_hermes_plugin" / "__init__.py").read_text()
 
 
+def test_the_published_borgee_plugin_makes_room_and_comes_back(site: Site) -> None:
+    """N1: the same for the other platform, whose inbox and settings stay where they are."""
+    points = "[hermes_agent.plugins]\nborgee = borgee_hermes\n"
+    theirs = {"borgee_hermes/__init__.py": "'theirs'\ndef register(ctx): ...\n", "borgee_hermes/own.py": ""}
+    site.put(small_wheel(site.user / "p", "borgee-hermes-plugin", "0.3.1", theirs, entry_points=points))
+    put_loader(site.python, [{**LOADED, "name": "borgee", "key": "borgee"}])
+    site.home.config_file.write_text(
+        "plugins: {enabled: [borgee]}\nborgee: {enabled: true, max_concurrent_dispatches: 7}\n"
+    )
+    inbox = site.home.path / "plugins" / "borgee" / "inbox.sqlite3"
+    inbox.parent.mkdir(parents=True)
+    inbox.write_bytes(b"receipts")
+    before, config = site.versions, site.home.config_file.read_bytes()
+    options = InstallOptions(platform=PLATFORMS["borgee"], python=site.python, source=site.wheel("0.2.0"))
+
+    with pytest.raises(ForeignPlugin, match=r"borgee-hermes-plugin 0\.3\.1"):
+        install(site.home, site.environ, options, Unattended())
+    outcome = install(site.home, site.environ, options.consenting(FOREIGN), Unattended())
+    between = site.versions
+    site.rollback()
+
+    assert outcome.verified == ("Hermes loads borgee from its entrypoint.",)
+    assert (between.get("canon-ops"), between.get("borgee-hermes-plugin")) == ("0.2.0", None)
+    assert site.versions == before
+    assert (site.home.config_file.read_bytes(), inbox.read_bytes()) == (config, b"receipts")
+
+
 def test_a_foreign_owner_survives_a_failed_replacement(site: Site) -> None:
     """When ours does not load, theirs is back, file for file."""
     published(site)
