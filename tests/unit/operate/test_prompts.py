@@ -58,7 +58,7 @@ YES_BY_DEFAULT = {
     "canon_ops/operate/config_in_editor.py": "asked after an editor that a person sits at",
     "canon_ops/operate/install.py": "decision C3: the first install opens Canon, and says so",
     "canon_ops/operate/setup_questions.py": "shows a number, or an address, that was answered",
-    "canon_ops/cli/commands/doctor.py": "writes the one new file that --bundle names",
+    "canon_ops/cli/doctor_work.py": "writes the one new file that --bundle names",
 }
 
 
