@@ -5,7 +5,8 @@ fixed, and on the disk, before the first attempt. Every later attempt repeats th
 changes nothing. While Canon cannot take a message now, the lane of its conversation waits and tries again, for as long
 as the adapter lives; the next adapter goes on with what it finds. A message of a loose turn is different: the host was
 told of the failure and repeats it itself, so it is held and left alone until then. What Canon refuses for good stays in
-the outbox, for a person to see.
+the outbox, for a person to see. Of both only the disk knows: it is asked whenever something is recorded, so that a
+repetition is known as one after any time and any restart.
 
 Source: Canon adapter R7.15-R7.21; decisions X1, X9; defects D6, D54.
 """
@@ -51,11 +52,13 @@ class Failed:
     Attributes:
         may_pass: the same attempt may succeed later.
         after_s: the pause that the server asked for.
+        in_doubt: something of the message may be on Canon.
     """
 
     reason: str
     may_pass: bool
     after_s: float | None = None
+    in_doubt: bool = True
 
 
 Attempt: TypeAlias = Sent | Failed
@@ -64,12 +67,12 @@ Attempt: TypeAlias = Sent | Failed
 class OutboxRows(Protocol):
     """The operations on disk; :class:`~canon_hermes_plugin.outbox.keeper.Outbox` is one."""
 
-    async def record(self, operation: Operation, *, told_gap: int | None = None) -> bool: ...
+    async def record(self, operation: Operation, *, told_gap: int | None = None) -> Operation | None: ...
     async def is_wanted(self, operation: Operation) -> bool: ...
     def confirm(self, operation: Operation) -> None: ...
     def settle(self, operation: Operation) -> None: ...
     def note_failure(self, operation: Operation, error: str) -> None: ...
-    def put_aside(self, operation: Operation, state: State, error: str) -> None: ...
+    def put_aside(self, operation: Operation, state: State, error: str, *, in_doubt: bool) -> None: ...
 
 
 class Deliveries:
@@ -104,11 +107,6 @@ class Deliveries:
         self._book = Book()
         self._carried: set[TurnId] = set()
 
-    @property
-    def depth(self) -> int:
-        """How many messages are not on Canon yet."""
-        return len(self._book.unsettled)
-
     def is_carried(self, operation: Operation) -> bool:
         """Whether an operation is on its way."""
         return operation.turn_id in self._carried
@@ -118,12 +116,11 @@ class Deliveries:
         turn_id = final.turn_id
         if turn_id is None:
             raise ValueError("a turn's final message carries its turn")
-        reserved = self._reserve(final)
+        reserved = await self._reserve(final)
         if isinstance(reserved, Refused):
             self._report(turn_id, FinalRejected(reserved.sentence))
-            return
-        await self._rows.record(reserved.operation)
-        await self._see_through(turn_id, reserved.operation)
+        elif reserved is not None:
+            await self._see_through(turn_id, reserved.operation, in_doubt=reserved.is_replay)
 
     async def resume(self, operation: Operation) -> bool:
         """Go on with an operation that stands in the outbox; runs in the lane of its conversation.
@@ -134,7 +131,7 @@ class Deliveries:
         if operation.turn_id is None or self.is_carried(operation) or not await self._rows.is_wanted(operation):
             return False
         self._book = operations.recall(self._book, operation)
-        return await self._see_through(operation.turn_id, operation)
+        return await self._see_through(operation.turn_id, operation, in_doubt=True)
 
     async def say(self, conversation_id: str, text: str, *, told_gap: int | None = None) -> None:
         """Say something of our own, outside of any turn.
@@ -143,62 +140,84 @@ class Deliveries:
             told_gap: the gap of the stream that it tells of; nothing is said when that was told before.
         """
         own_id = own_message_id(secrets.token_hex(16))
-        reserved = self._reserve(Final(own_id, ConversationId(conversation_id), text, names_turn=False))
-        assert isinstance(reserved, Reserved)  # noqa: S101  # nothing else has this id
-        if await self._rows.record(reserved.operation, told_gap=told_gap):
-            await self._see_through(own_id, reserved.operation)
-        else:
-            self._book = operations.settle(self._book, reserved.operation)
+        final = Final(own_id, ConversationId(conversation_id), text, names_turn=False)
+        reserved = await self._reserve(final, told_gap=told_gap)
+        if isinstance(reserved, Reserved):
+            await self._see_through(own_id, reserved.operation, in_doubt=reserved.is_replay)
 
     async def attempt(self, final: Final) -> Attempt:
         """Send what is still missing of a message, once."""
-        reserved = self._reserve(final)
+        reserved = await self._reserve(final)
         if isinstance(reserved, Refused):
             return Failed(reserved.sentence, may_pass=False)
-        if final.turn_id is not None:
-            await self._rows.record(reserved.operation)
+        assert reserved is not None  # noqa: S101  # it tells of no gap
         attempt = await self._attempt(reserved.operation)
         if isinstance(attempt, Failed) and final.turn_id is not None:
-            self._rows.put_aside(reserved.operation, State.HELD, attempt.reason)
+            in_doubt = attempt.in_doubt or reserved.is_replay
+            self._put_aside(reserved.operation, State.HELD, attempt.reason, in_doubt=in_doubt)
         return attempt
 
-    async def _see_through(self, turn_id: TurnId, operation: Operation) -> bool:
-        """Try until Canon has it, has refused it, or it is somebody else's; whether Canon has it."""
-        self._carried.add(turn_id)
-        try:
-            return await self._try_on(turn_id, operation)
-        finally:
-            self._carried.discard(turn_id)
+    async def _see_through(self, turn_id: TurnId, operation: Operation, *, in_doubt: bool) -> bool:
+        """Try until Canon has it, has refused it, or it is somebody else's; whether Canon has it.
 
-    async def _try_on(self, turn_id: TurnId, operation: Operation) -> bool:
+        Args:
+            turn_id: hears of it; the operation is another turn's when it was that turn's before.
+            in_doubt: an earlier attempt may have landed, whatever becomes of the next ones.
+        """
+        carried = operation.turn_id or turn_id
+        self._carried.add(carried)
+        try:
+            return await self._try_on(turn_id, operation, in_doubt=in_doubt)
+        finally:
+            self._carried.discard(carried)
+
+    async def _try_on(self, turn_id: TurnId, operation: Operation, *, in_doubt: bool) -> bool:
         delays = reconnect_delays(self._rng)
         while True:
-            match await self._attempt(operation):
-                case Sent(message_id=message_id):
-                    self._report(turn_id, FinalSettled(message_id))
-                    return True
-                case Failed(may_pass=False, reason=reason):
-                    self._rows.put_aside(operation, State.REFUSED, reason)
-                    self._report(turn_id, FinalRejected(reason))
-                    return False
-                case Failed(reason=reason, after_s=after_s):
-                    self._report(turn_id, FinalDeferred(reason))
-            self._rows.note_failure(operation, reason)
-            if self._is_left_to_host(turn_id):
-                self._rows.put_aside(operation, State.HELD, reason)
+            attempt = await self._attempt(operation)
+            if isinstance(attempt, Sent):
+                self._report(turn_id, FinalSettled(attempt.message_id))
+                return True
+            in_doubt = in_doubt or attempt.in_doubt
+            if not attempt.may_pass:
+                self._put_aside(operation, State.REFUSED, attempt.reason, in_doubt=in_doubt)
+                self._report(turn_id, FinalRejected(attempt.reason))
                 return False
-            await self._clock.sleep(max(next(delays), after_s or 0.0))
-            operation = self._book.unsettled.get(turn_id, operation)
+            self._report(turn_id, FinalDeferred(attempt.reason))
+            self._rows.note_failure(operation, attempt.reason)
+            if self._is_left_to_host(turn_id):
+                self._put_aside(operation, State.HELD, attempt.reason, in_doubt=in_doubt)
+                return False
+            await self._clock.sleep(max(next(delays), attempt.after_s or 0.0))
+            operation = self._book.unsettled.get(operation.turn_id or turn_id, operation)
             if not await self._rows.is_wanted(operation):
                 self._book = operations.settle(self._book, operation)
                 self._report(turn_id, FinalRejected("it was discarded from the outbox"))
                 return False
 
-    def _reserve(self, final: Final) -> Reserved | Refused:
+    async def _reserve(self, final: Final, *, told_gap: int | None = None) -> Reserved | Refused | None:
+        """Fix an operation in the book and on the disk; None when the gap that it tells of was told before."""
         reserved = operations.reserve(self._book, final)
-        if isinstance(reserved, Reserved):
-            self._book = reserved.book
-        return reserved
+        if isinstance(reserved, Refused):
+            return reserved
+        self._book = reserved.book
+        if final.turn_id is None:
+            return reserved
+        stands = await self._rows.record(reserved.operation, told_gap=told_gap)
+        if stands is reserved.operation:  # itself, not its equal: that would be an earlier attempt
+            return reserved
+        self._book = operations.put_aside(self._book, reserved.operation)
+        if stands is None:
+            return None
+        if stands.texts != reserved.operation.texts:
+            return Refused(stands)
+        self._book = operations.recall(self._book, stands)
+        return Reserved(self._book, stands, is_replay=True)
+
+    def _put_aside(self, operation: Operation, state: State, reason: str, *, in_doubt: bool) -> None:
+        """Leave the operation to the disk, and to whoever decides about it."""
+        self._rows.put_aside(operation, state, reason, in_doubt=in_doubt)
+        self._book = operations.put_aside(self._book, operation)
 
     async def _attempt(self, operation: Operation) -> Attempt:
         message_id: str | None = None
@@ -209,7 +228,8 @@ class Deliveries:
             except RequestFailed as error:
                 return self._failed(operation, error)
             except (NotAdmitted, MalformedVerbAnswer) as error:
-                return Failed(error.what, may_pass=isinstance(error, MalformedVerbAnswer))
+                is_unclear = isinstance(error, MalformedVerbAnswer)
+                return Failed(error.what, may_pass=is_unclear, in_doubt=is_unclear or operation.confirmed > 0)
             self._book, operation = operations.sent(self._book, operation)
             if operation.turn_id is not None and not operation.is_complete:
                 self._rows.confirm(operation)
@@ -226,4 +246,4 @@ class Deliveries:
         # makes asking again harmless.
         unreadable = error.outcome.status is None and error.outcome.transport is None and operation.turn_id is not None
         may_pass = unreadable or is_retryable(policy, error.outcome)
-        return Failed(error.what, may_pass, error.retry_after_s)
+        return Failed(error.what, may_pass, error.retry_after_s, kept.is_kept)

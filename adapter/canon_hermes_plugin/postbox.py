@@ -14,6 +14,7 @@ from canon_hermes_plugin.inbox.marks import GAP, GIVEN_UP
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.outbox.operations import Operation
+from canon_hermes_plugin.outbox.store import Owed
 
 __all__ = ["Postbox"]
 
@@ -23,6 +24,9 @@ class Postbox:
 
     Args:
         home_channel: the conversation that hears of what concerns no other; None when there is none.
+
+    Attributes:
+        owed: what was not on Canon yet when this was looked at last.
     """
 
     def __init__(self, outbound: Outbound, deliveries: Deliveries, kept: Kept, home_channel: str | None) -> None:
@@ -30,6 +34,7 @@ class Postbox:
         self._deliveries = deliveries
         self._kept = kept
         self._home_channel = home_channel
+        self.owed = Owed()
 
     async def tell_gaps(self) -> None:
         """The home channel hears, once, of messages that may have been missed."""
@@ -47,6 +52,15 @@ class Postbox:
             if not self._deliveries.is_carried(operation):
                 conversation_id = operation.messages[-1].conversation_id
                 self._outbound.in_lane(conversation_id, partial(self._resume, operation), of_finals=True)
+        await self.count()
+
+    async def count(self) -> None:
+        """See how much is owed.
+
+        Raises:
+            DurableError: the disk does not say.
+        """
+        self.owed = await self._kept.outbox.owed()
 
     async def _resume(self, operation: Operation) -> None:
         await self._deliveries.resume(operation)

@@ -22,6 +22,7 @@ import logging
 import os
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -45,6 +46,7 @@ from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.outbox.store import Owed
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.postbox import Postbox
@@ -63,6 +65,7 @@ from canon_ops import __version__
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.client.stream import open_stream
+from canon_ops.durable import DurableError
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import Clock, SystemClock
@@ -233,6 +236,7 @@ class CanonRuntime:
                 await outbound.stop()
         self._desk.abandon()
         if self._session is not None:
+            await self._count_what_is_owed()
             await self._pulse.close()
         self._dots = None
         session, self._session = self._session, None
@@ -243,6 +247,12 @@ class CanonRuntime:
         if kept is not None:
             await kept.file.close()
         self._offload.close()
+
+    async def _count_what_is_owed(self) -> None:
+        """The last health report outlives the gateway, so what it says of the outbox has to be the end of it."""
+        if self._postbox is not None:
+            with suppress(DurableError):  # then it says what was known last
+                await self._postbox.count()
 
     def _start(self, session: Session, kept: Kept) -> StreamSupervisor:
         """Everything after Canon accepted us, without waiting. Source: R2.4."""
@@ -503,6 +513,7 @@ class CanonRuntime:
         session, now_ms = self._session, self._clock.now_ms()
         credential = session.credential if session is not None else None
         agent_id = self._inflow.identity.agent_id if self._inflow is not None else None
+        owed = self._postbox.owed if self._postbox is not None else Owed()
         return PlatformHealth(
             platform=host_door.PLATFORM_NAME,
             version=__version__,
@@ -520,7 +531,8 @@ class CanonRuntime:
             cursor_age_s=health.cursor_age_s(now_ms=now_ms),
             in_work=health.in_work,
             turns_open=sum(turn.is_open for turn in self._desk.turns.live.values()),
-            outbox_depth=self._deliveries.depth if self._deliveries is not None else 0,
+            outbox_depth=owed.count,
+            outbox_oldest_ms=owed.oldest_ms,
         )
 
     def _queue_depth(self, turn_id: TurnId) -> int:

@@ -59,7 +59,8 @@ class PlatformHealth:
         cursor_age_s: for how long the oldest event that is not dealt with has waited; 0 when none waits.
         in_work: events that have come and are not dealt with.
         turns_open: runs of the agent.
-        outbox_depth: messages that are not on Canon yet; ``outbox_oldest_ms`` is when the oldest of them was ready.
+        outbox_depth: messages that the gateway has still to bring to Canon; ``outbox_oldest_ms`` is when the oldest of
+            them was ready, None when there is none. What Canon refused is not among them: ``outbox list`` shows it.
     """
 
     platform: str

@@ -13,7 +13,7 @@ from canon_hermes_plugin.inbox import store as inbox
 from canon_hermes_plugin.inbox.items import Settlement
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
-from canon_hermes_plugin.outbox.store import State
+from canon_hermes_plugin.outbox.store import Owed, State
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import StateFile
 from canon_ops.durable import DurableError, Transaction
@@ -43,32 +43,43 @@ class Outbox:
         """
         return tuple(await self._file.read(store.pending, self._owner))
 
-    async def record(self, operation: Operation, *, told_gap: int | None = None) -> bool:
+    async def owed(self) -> Owed:
+        """How much that is.
+
+        Raises:
+            DurableError: the file cannot be read.
+        """
+        return await self._file.read(store.owed, self._owner)
+
+    async def record(self, operation: Operation, *, told_gap: int | None = None) -> Operation | None:
         """Write an operation down before its first attempt.
 
         Args:
             told_gap: the gap of which it tells the home channel; nothing is written when that was told before.
 
         Returns:
-            False when a gap was told before. A disk that takes nothing is logged and does not hold the message up: it
-            is sent, and only its repetition after a crash is lost.
+            What stands on the disk now, and is to be sent: as a rule the operation itself, else what
+            :func:`~canon_hermes_plugin.outbox.store.keep` or :func:`~canon_hermes_plugin.outbox.store.repeated` found.
+            None when a gap was told before. A disk that takes nothing is logged and does not hold the message up: it is
+            sent, and only its repetition after a crash is lost.
         """
         turn_id = operation.turn_id
         item_id = self._item_of(turn_id) if turn_id is not None else None
         now_ms = self._clock.now_ms()
 
-        def write(transaction: Transaction) -> bool:
+        def write(transaction: Transaction) -> Operation | None:
             if told_gap is not None and not cursors.tell_gap(transaction, self._owner, told_gap):
-                return False
-            store.keep(transaction, self._owner, operation, now_ms=now_ms)
-            if item_id is not None:
+                return None
+            again = store.repeated(transaction, self._owner, operation, now_ms=now_ms)
+            stands = again or store.keep(transaction, self._owner, operation, now_ms=now_ms)
+            if item_id is not None and stands.texts == operation.texts:
                 inbox.settle(transaction, self._owner, item_id, Settlement.ANSWER, now_ms=now_ms)
-            return True
+            return stands
 
         try:
             return await self._file.write(write)
         except DurableError:
-            return True
+            return operation
 
     def confirm(self, operation: Operation) -> None:
         """Canon has one more part."""
@@ -82,9 +93,10 @@ class Outbox:
         """An attempt failed, and there will be another."""
         self._file.write(store.note_failure, self._owner, operation, error, now_ms=self._clock.now_ms())
 
-    def put_aside(self, operation: Operation, state: State, error: str) -> None:
-        """Nobody tries any more, until somebody says so."""
-        self._file.write(store.put_aside, self._owner, operation, state, error, now_ms=self._clock.now_ms())
+    def put_aside(self, operation: Operation, state: State, error: str, *, in_doubt: bool) -> None:
+        """Nobody tries any more, until somebody says so; ``in_doubt``: something of it may be on Canon."""
+        now_ms = self._clock.now_ms()
+        self._file.write(store.put_aside, self._owner, operation, state, error, in_doubt=in_doubt, now_ms=now_ms)
 
     async def is_wanted(self, operation: Operation) -> bool:
         """Whether nobody has discarded it meanwhile."""

@@ -9,9 +9,10 @@ Order of calls, one operation of a turn at a time::
     reserve(book, final)  ->  Reserved(book, operation)        the same again while it is unsettled
                           ->  Refused                          other content while it is unsettled
     for each message of operation.remaining: send it, then sent(book, operation)
-    recall(book, operation)                                    it was reserved before a restart
+    recall(book, operation)                                    it was reserved before a restart, or put aside
     settle(book, operation)                                    all parts are on Canon: the next one gets a new ordinal
     release(book, operation, outcome)                          a part failed: forget it only if that is certainly safe
+    put_aside(book, operation)                                 nobody tries it now: the disk alone remembers it
 
 An operation without a turn has no ids, is never kept, and a repetition of it is a second message.
 
@@ -41,6 +42,7 @@ __all__ = [
     "Reserved",
     "Retry",
     "leading_metadata",
+    "put_aside",
     "recall",
     "release",
     "reserve",
@@ -83,6 +85,11 @@ class Operation:
         return is_unasked(self.turn_id)
 
     @property
+    def is_answer(self) -> bool:
+        """It answers a message, with the leave to answer that one."""
+        return any(message.reply_authority is not None for message in self.messages)
+
+    @property
     def texts(self) -> tuple[str, ...]:
         return tuple(message.text for message in self.messages)
 
@@ -102,7 +109,7 @@ class Book:
 
     Attributes:
         settled: the ordinal of the last settled operation.
-        unsettled: the operation that is reserved and not settled; at most one a turn.
+        unsettled: the operation that is reserved, not settled and not put aside; at most one a turn.
     """
 
     settled: Mapping[TurnId, int] = field(default_factory=dict)
@@ -192,8 +199,13 @@ def release(book: Book, operation: Operation, outcome: Outcome) -> Retry:
     if operation.turn_id is None:
         return Retry(book, is_kept=False)
     if is_single and certainly_not_handled(outcome):
-        return Retry(replace(book, unsettled=_without(book.unsettled, operation.turn_id)), is_kept=False)
+        return Retry(put_aside(book, operation), is_kept=False)
     return Retry(book, is_kept=True)
+
+
+def put_aside(book: Book, operation: Operation) -> Book:
+    """Nobody tries the operation now, for however long: a book that kept it would grow for as long as Canon refuses."""
+    return book if operation.turn_id is None else replace(book, unsettled=_without(book.unsettled, operation.turn_id))
 
 
 def leading_metadata(metadata: Mapping[str, Any], chunk: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The tables of the outbox: operations that Canon has not settled, with their exact parts.
 
 An operation is written before its first attempt and deleted when Canon has all of it. What stands here is therefore
-either on its way or in need of a person::
+either on its way or in need of a person, and while it may have landed nothing of its turn takes its place: the same
+text, whenever it comes, is that operation again under its old ids, and another one is refused (D54). This holds across
+a restart, because it is decided here::
 
     PENDING --Canon has it--> (gone)
        |  ^
@@ -26,6 +28,7 @@ from canon_ops.durable import Row, Snapshot, Transaction
 from canon_ops.wire.ids import TurnId
 
 __all__ = [
+    "Owed",
     "Posting",
     "State",
     "all_postings",
@@ -34,8 +37,10 @@ __all__ = [
     "discard",
     "keep",
     "note_failure",
+    "owed",
     "pending",
     "put_aside",
+    "repeated",
     "retry",
     "settle",
     "state_of",
@@ -79,6 +84,14 @@ class Posting:
         return str(self.operation.turn_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What the gateway still has to bring to Canon: how many operations, and since when the oldest stands here."""
+
+    count: int = 0
+    oldest_ms: int | None = None
+
+
 # -- schema -----------------------------------------------------------------------------------------------------------
 
 
@@ -96,6 +109,7 @@ def create_outbox(transaction: Transaction) -> None:
             confirmed INTEGER NOT NULL DEFAULT 0,      -- how many parts Canon has
             attempts INTEGER NOT NULL DEFAULT 0,       -- failed ones
             error TEXT,                                -- why the last one failed
+            in_doubt INTEGER NOT NULL DEFAULT 1 CHECK (in_doubt IN (0, 1)),  -- 0: certainly nothing of it is on Canon
             recorded_at_ms INTEGER NOT NULL,
             changed_at_ms INTEGER NOT NULL,
             UNIQUE (environment_id, agent_id, turn_id, ordinal)
@@ -111,6 +125,8 @@ def create_outbox(transaction: Transaction) -> None:
 
 # -- statements -------------------------------------------------------------------------------------------------------
 
+REPEATED_WITHIN_MS: Final = 900_000  # ours: the host repeats within seconds; an equal text hours later is a new one
+
 THIS: Final = f"{OF_OWNER} AND turn_id = :turn_id AND ordinal = :ordinal"
 
 ADD: Final = """INSERT INTO outbox (environment_id, agent_id, turn_id, ordinal, conversation_id, state, confirmed,
@@ -121,33 +137,74 @@ DROP: Final = f"DELETE FROM outbox WHERE {THIS}"
 ADD_PART: Final = "INSERT INTO outbox_parts (operation, place, message) VALUES (?, ?, ?)"
 CONFIRM: Final = f"UPDATE outbox SET confirmed = :confirmed, changed_at_ms = :now_ms WHERE {THIS}"
 NOTE: Final = f"UPDATE outbox SET attempts = attempts + 1, error = :error, changed_at_ms = :now_ms WHERE {THIS}"
-PUT_ASIDE: Final = f"UPDATE outbox SET state = :state, error = :error, changed_at_ms = :now_ms WHERE {THIS}"
+PUT_ASIDE: Final = f"""UPDATE outbox SET state = :state, error = :error, in_doubt = :in_doubt, changed_at_ms = :now_ms
+    WHERE {THIS}"""
+WAKE: Final = f"UPDATE outbox SET state = 'pending', in_doubt = 1, changed_at_ms = :now_ms WHERE {THIS}"
+OF_TURN: Final = f"SELECT * FROM outbox WHERE {OF_OWNER} AND turn_id = :turn_id ORDER BY ordinal DESC LIMIT 1"
+HELD_HERE: Final = f"""SELECT * FROM outbox WHERE {OF_OWNER} AND conversation_id = :conversation_id
+    AND state = 'held' AND changed_at_ms >= :since_ms ORDER BY number"""
+OWED: Final = (
+    f"SELECT count(*) AS count, min(recorded_at_ms) AS oldest_ms FROM outbox WHERE {OF_OWNER} AND state = 'pending'"
+)
 STATE_OF: Final = f"SELECT state FROM outbox WHERE {THIS}"
 PENDING: Final = f"SELECT * FROM outbox WHERE {OF_OWNER} AND state = 'pending' ORDER BY number"
 ALL: Final = "SELECT * FROM outbox ORDER BY number"
 PARTS: Final = "SELECT message FROM outbox_parts WHERE operation = ? ORDER BY place"
 RETRY: Final = (
-    "UPDATE outbox SET state = 'pending', changed_at_ms = :now_ms WHERE number = :number AND state <> 'pending'"
+    "UPDATE outbox SET state = 'pending', in_doubt = 1, changed_at_ms = :now_ms "
+    "WHERE number = :number AND state <> 'pending'"
 )
 DISCARD: Final = "DELETE FROM outbox WHERE number = :number"
 
 # -- what the gateway does --------------------------------------------------------------------------------------------
 
 
-def keep(transaction: Transaction, owner: Owner, operation: Operation, *, now_ms: int) -> None:
-    """Write an operation down before its first attempt; the same one again takes the place of what stood there."""
+def keep(transaction: Transaction, owner: Owner, operation: Operation, *, now_ms: int) -> Operation:
+    """Write an operation down before its first attempt.
+
+    Returns:
+        What stands there now. It is the operation itself, or what an earlier attempt of its turn has left: one that
+        says the same, which is owed again and has the ids and the progress of that attempt; or one that says something
+        else and may have landed, which is left as it is and may not be replaced. Source: Canon adapter R7.17, R7.19.
+    """
     values = _of(owner, operation)
-    before = transaction.one(f"SELECT * FROM outbox WHERE {THIS}", values)
+    before = transaction.one(OF_TURN, values)
     if before is not None:
-        if _operation(transaction, before).messages == operation.messages:
-            transaction.run(PUT_ASIDE, {**values, "state": "pending", "error": before["error"], "now_ms": now_ms})
-            return
-        transaction.run(DROP, values)
+        stands = _operation(transaction, before)
+        if stands.texts == operation.texts:
+            _wake(transaction, owner, stands, now_ms=now_ms)
+            return stands
+        if before["in_doubt"]:
+            return stands
+        settle(transaction, owner, stands)
     conversation_id = operation.messages[-1].conversation_id
     values |= {"conversation_id": conversation_id, "confirmed": operation.confirmed, "now_ms": now_ms}
     number = transaction.insert(ADD, values)
     parts = [(number, place, encode(message)) for place, message in enumerate(operation.messages, start=1)]
     transaction.run_many(ADD_PART, parts)
+    return operation
+
+
+def repeated(transaction: Transaction, owner: Owner, operation: Operation, *, now_ms: int) -> Operation | None:
+    """What the host has been told that it failed, and says once more, from a turn that knows nothing of the first.
+
+    A host that outlives its adapter, or a draft that it has forgotten, repeats a text under a new turn. The old ids
+    keep it from standing there twice.
+
+    Returns:
+        The operation to send instead, owed again; None when this is nobody's repetition. An answer never is one: it has
+        a message of its own.
+    """
+    if operation.is_answer:
+        return None
+    conversation_id, since_ms = operation.messages[-1].conversation_id, now_ms - REPEATED_WITHIN_MS
+    values = {**columns(owner), "conversation_id": conversation_id, "since_ms": since_ms}
+    for row in transaction.all(HELD_HERE, values):
+        held = _operation(transaction, row)
+        if held.texts == operation.texts:
+            _wake(transaction, owner, held, now_ms=now_ms)
+            return held
+    return None
 
 
 def confirm(transaction: Transaction, owner: Owner, operation: Operation, *, now_ms: int) -> None:
@@ -161,10 +218,23 @@ def note_failure(transaction: Transaction, owner: Owner, operation: Operation, e
 
 
 def put_aside(
-    transaction: Transaction, owner: Owner, operation: Operation, state: State, error: str, *, now_ms: int
+    transaction: Transaction,
+    owner: Owner,
+    operation: Operation,
+    state: State,
+    error: str,
+    *,
+    in_doubt: bool = True,
+    now_ms: int,
 ) -> None:
-    """We stop trying: ``state`` says who decides."""
-    transaction.run(PUT_ASIDE, {**_of(owner, operation), "state": state.value, "error": error, "now_ms": now_ms})
+    """We stop trying.
+
+    Args:
+        state: says who decides.
+        in_doubt: something of it may be on Canon.
+    """
+    values = {"state": state.value, "error": error, "in_doubt": int(in_doubt), "now_ms": now_ms}
+    transaction.run(PUT_ASIDE, {**_of(owner, operation), **values})
 
 
 def settle(transaction: Transaction, owner: Owner, operation: Operation) -> None:
@@ -181,6 +251,12 @@ def state_of(snapshot: Snapshot, owner: Owner, operation: Operation) -> State | 
 def pending(snapshot: Snapshot, owner: Owner) -> list[Operation]:
     """What is owed, oldest first."""
     return [_operation(snapshot, row) for row in snapshot.all(PENDING, columns(owner))]
+
+
+def owed(snapshot: Snapshot, owner: Owner) -> Owed:
+    """How much that is."""
+    row = snapshot.one(OWED, columns(owner))
+    return Owed() if row is None else Owed(row["count"], row["oldest_ms"])
 
 
 # -- what a person does -----------------------------------------------------------------------------------------------
@@ -209,6 +285,10 @@ def discard(transaction: Transaction, number: int) -> bool:
 
 def _of(owner: Owner, operation: Operation) -> dict[str, Any]:
     return {**columns(owner), "turn_id": operation.turn_id, "ordinal": operation.ordinal}
+
+
+def _wake(transaction: Transaction, owner: Owner, operation: Operation, *, now_ms: int) -> None:
+    transaction.run(WAKE, {**_of(owner, operation), "now_ms": now_ms})
 
 
 def _operation(snapshot: Snapshot, row: Row) -> Operation:

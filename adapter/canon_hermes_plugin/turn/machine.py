@@ -31,8 +31,8 @@ InterruptAsked        remember                    -                -            
 Silenced              drop what waits             -                -                   -              -
 SteeringAccepted      lift silence                -                -                   -              -
 PreviewEnded          state, next write           next, or go on   -                   -              clear again
-Due                   write if its time has come; -               -                   close in time  -
-                      give a forgotten draft up
+Due                   write if its time has come; -               let go what the     close in time  -
+                      give a forgotten draft up                    host has forgotten
 Ended                 to FLUSHING or CLOSED       -                -                   -              -
 FinalSettled          -                           -                to LINGERING        -              -
 FinalDeferred         -                           -                warn                -              -
@@ -220,7 +220,14 @@ def _while_delivering(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             lingering = replace(turn, phase=Phase.LINGERING, linger_ms=now_ms + LINGER_MS)
             return Step(lingering, (*told, WakeAt(turn.id, lingering.linger_ms)))
         case FinalDeferred():
-            return Step(turn, (Warn(turn.id, "final_deferred", f"The answer is not on Canon yet: {event.reason}"),))
+            warned = Warn(turn.id, "final_deferred", f"The answer is not on Canon yet: {event.reason}")
+            if turn.opening.kind is not Kind.LOOSE:
+                return Step(turn, (warned,))
+            held = replace(turn, linger_ms=now_ms + FORGOTTEN_MS)  # the host repeats it, or says something else instead
+            return Step(held, (warned, WakeAt(turn.id, held.linger_ms)))
+        case Due() if turn.linger_ms and now_ms >= turn.linger_ms:
+            failed = replace(turn, ended=replace(_ending(turn), outcome=Outcome.FAILURE))
+            return _close(failed, Evidence.NONE, clear=turn.may_hold_node)
         case FinalRejected():
             failed = replace(turn, ended=replace(_ending(turn), outcome=Outcome.FAILURE))
             closed = _close(failed, Evidence.NONE, clear=turn.may_hold_node)

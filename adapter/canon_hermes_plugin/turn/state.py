@@ -91,7 +91,8 @@ class Turn:
         silenced: ``no_reply`` holds.
         interrupted: this adapter interrupted the run.
         wake_ms: the earliest timer asked for that has not come.
-        linger_ms: when the node may be deleted; only in LINGERING.
+        linger_ms: when the node may be deleted, in LINGERING; in DELIVERING, when a message that the host was told to
+            repeat is left to the outbox, so that the conversation is free for another one (D54). 0 otherwise.
         touched_ms: when the host last edited a draft without a run.
         watch_ms: when to look whether such a draft was forgotten; 0 before its first text.
         ended: how the run ended; None while it is open.

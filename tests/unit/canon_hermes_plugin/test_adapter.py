@@ -270,6 +270,42 @@ async def test_a_lost_stream_takes_the_platform_down_until_it_is_back(box: Canon
     assert back.reconnects == 1 and health().stream == "closed"
 
 
+async def test_the_health_file_says_what_is_owed_and_since_when(box: CanonSandbox, tmp_path: Any) -> None:
+    """X9: what Canon does not take is counted and dated, to the end of the gateway; later it is gone."""
+
+    async def agent(event: Any, adapter: Any) -> None:
+        await adapter.send(event.source.chat_id, "the answer", metadata={"notify": True})
+
+    def health() -> Any:
+        file = health_file(tmp_path, "canon")
+        return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
+
+    async def look_until(holds: Callable[[], object]) -> None:
+        while not holds():
+            await clock.advance(1)
+            await asyncio.sleep(0.01)
+
+    clock = ManualClock()
+    async with hosted(box, agent, clock=clock, home=tmp_path):
+        await look_until(lambda: health() is not None and health().stream == "open")
+        before, since_ms = health(), clock.now_ms()
+        box.fault("send-503", times=None, burst=1_000)
+        box.human.say(None, "go")
+        await look_until(lambda: health().outbox_depth)
+        during, until_ms = health(), clock.now_ms()
+    stopped = health()
+    box.human.calm()
+    async with hosted(box, agent, clock=clock, home=tmp_path):
+        await look_until(lambda: health().stream == "open" and not health().outbox_depth)
+
+    assert (before.outbox_depth, before.outbox_oldest_ms) == (0, None)
+    assert during.outbox_depth == 1 and since_ms <= during.outbox_oldest_ms <= until_ms
+    assert (stopped.stream, stopped.outbox_depth) == ("closed", 1)
+    assert stopped.outbox_oldest_ms == during.outbox_oldest_ms
+    assert health().outbox_oldest_ms is None
+    assert [entry["text"] for entry in box.transcript() if entry["origin"] == "agent"] == ["the answer"]
+
+
 async def test_two_agents_in_one_process_share_nothing(box: CanonSandbox) -> None:
     """D55: two adapters in one group, both at work for the same session key, keep their turns, tools and answers."""
     from canon_hermes_plugin.hooks import ActivityHooks

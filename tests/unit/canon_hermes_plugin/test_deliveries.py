@@ -49,15 +49,19 @@ class Canon:
 
 
 class Rows:
-    """The disk, as a list of what is done to it; a discarded operation is not wanted any more."""
+    """The disk, as a list of what is done to it; a discarded operation is not wanted any more.
+
+    It remembers what was put aside by its turn, as the real one does, which test_unsettled.py has.
+    """
 
     def __init__(self) -> None:
         self.log: list[str] = []
         self.discarded = False
+        self.aside: dict[TurnId | None, Operation] = {}
 
-    async def record(self, operation: Operation, *, told_gap: int | None = None) -> bool:
+    async def record(self, operation: Operation, *, told_gap: int | None = None) -> Operation | None:
         self.log.append("record")
-        return True
+        return self.aside.pop(operation.turn_id, operation)
 
     async def is_wanted(self, operation: Operation) -> bool:
         return not self.discarded
@@ -71,8 +75,10 @@ class Rows:
     def note_failure(self, operation: Operation, error: str) -> None:
         self.log.append("fail")
 
-    def put_aside(self, operation: Operation, state: State, error: str) -> None:
+    def put_aside(self, operation: Operation, state: State, error: str, *, in_doubt: bool) -> None:
         self.log.append(state.value)
+        if in_doubt:
+            self.aside[operation.turn_id] = operation
 
 
 class Desk:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.codec import decode, encode
 from canon_hermes_plugin.outbox.operations import Operation
-from canon_hermes_plugin.outbox.store import State
+from canon_hermes_plugin.outbox.store import Owed, State
 from canon_ops.wire.messages import ReplyAuthority
 from canon_ops.wire.requests import SendMessage, encode_body
 from tests.support.canon_state import ANOTHER, AUTHORITY, NOW, OWNER, Rows, an_operation
@@ -77,17 +78,76 @@ def test_a_settled_operation_leaves_nothing(rows: Rows) -> None:
 
 
 def test_the_same_operation_again_keeps_its_progress(rows: Rows) -> None:
-    """A repetition of what is kept changes nothing but wakes it; another text under the same ids takes its place."""
+    """A repetition of what is kept changes nothing but wakes it; what is to be sent is what stood there."""
     operation = an_operation("x" * 5_000)
     kept(rows, operation)
     rows(store.confirm, OWNER, replace(operation, confirmed=1), now_ms=NOW)
     rows(store.put_aside, OWNER, operation, State.HELD, "busy", now_ms=NOW)
-    kept(rows, operation)
-    (again,) = rows(store.pending, OWNER)
-    kept(rows, an_operation("another"))
-    (other,) = rows(store.pending, OWNER)
+    again = rows(store.keep, OWNER, operation, now_ms=NOW)
 
-    assert (again.confirmed, other.texts) == (1, ("another",))
+    assert [again] == rows(store.pending, OWNER) == [replace(operation, confirmed=1)]
+
+
+@pytest.mark.parametrize("ordinal", [1, 2], ids=["under the same ids", "as the turn's second"])
+def test_nothing_takes_the_place_of_what_may_have_landed(rows: Rows, ordinal: int) -> None:
+    """D54: another text of the turn is told what stands there, and that stays; it is taken when nothing has landed."""
+    first, other = an_operation("first"), replace(an_operation("other"), ordinal=ordinal)
+    kept(rows, first)
+    rows(store.put_aside, OWNER, first, State.HELD, "lost", now_ms=NOW)
+    doubtful = rows(store.keep, OWNER, other, now_ms=NOW), rows(store.state_of, OWNER, first)
+    rows(store.put_aside, OWNER, first, State.REFUSED, "no", in_doubt=False, now_ms=NOW)
+    certain = rows(store.keep, OWNER, other, now_ms=NOW)
+
+    assert doubtful == (first, State.HELD)
+    assert certain == other and rows(store.pending, OWNER) == [other]
+
+
+def test_what_a_person_sends_again_may_land(rows: Rows) -> None:
+    """X9, D54: a refusal was certain, the retry is not: until it is settled nothing takes its place."""
+    first = an_operation("first")
+    kept(rows, first)
+    rows(store.put_aside, OWNER, first, State.REFUSED, "no", in_doubt=False, now_ms=NOW)
+    rows(store.retry, rows(store.all_postings)[0].number, now_ms=NOW)
+
+    assert rows(store.keep, OWNER, an_operation("other"), now_ms=NOW) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "later_ms", "is_found"),
+    [
+        ("again", "c9", 0, True),
+        ("again", "c9", store.REPEATED_WITHIN_MS, True),
+        ("again", "c9", store.REPEATED_WITHIN_MS + 1, False),
+        ("another", "c9", 0, False),
+        ("again", "c8", 0, False),
+        ("again", None, 0, False),
+    ],
+    ids=["at once", "late", "too late", "another text", "another room", "an answer"],
+)
+def test_a_repetition_from_another_turn_is_found(
+    rows: Rows, text: str, room: str | None, later_ms: int, is_found: bool
+) -> None:
+    """D54: what the host was told that it failed, and says again soon, is that operation; an answer is its own."""
+    held = an_operation("again", "t1", "c9")
+    kept(rows, held)
+    unheld = rows(store.repeated, OWNER, an_operation("again", "t2", "c9"), now_ms=NOW)
+    rows(store.put_aside, OWNER, held, State.HELD, "lost", now_ms=NOW)
+    found = rows(store.repeated, OWNER, an_operation(text, "t2", room), now_ms=NOW + later_ms)
+
+    assert unheld is None, "one that is on its way is not held for anybody"
+    assert found == (held if is_found else None)
+    assert rows(store.state_of, OWNER, held) is (State.PENDING if is_found else State.HELD)
+
+
+def test_what_is_owed_is_counted_with_the_age_of_the_oldest(rows: Rows) -> None:
+    """X9: what was refused or held waits for somebody else, and another agent's is its own gateway's."""
+    nothing = rows(store.owed, OWNER)
+    for number, turn in enumerate(("t1", "t2", "t3")):
+        rows(store.keep, OWNER, an_operation(turn=turn), now_ms=NOW + number)
+    rows(store.keep, ANOTHER, an_operation(turn="t4"), now_ms=NOW - 1)
+    rows(store.put_aside, OWNER, an_operation(turn="t1"), State.REFUSED, "no", now_ms=NOW + 9)
+
+    assert (nothing, rows(store.owed, OWNER)) == (Owed(0, None), Owed(2, NOW + 1))
 
 
 def test_what_nobody_tries_is_shown_and_waits_for_a_person(rows: Rows) -> None:

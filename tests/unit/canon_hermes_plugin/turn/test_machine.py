@@ -410,6 +410,32 @@ def test_a_forgotten_draft_comes_to_an_end(kind: Kind, ends: list[type[Effect]])
     assert [type(effect) for effect in ended.effects] == ends
 
 
+def test_a_message_that_the_host_does_not_repeat_frees_its_conversation() -> None:
+    """D54: told that it failed, the host has five minutes to repeat it; then the outbox alone knows of it."""
+    step = on_event(a_turn(kind=Kind.LOOSE, session=None), FINAL, now_ms=NOW)
+    held = on_event(step.turn, FinalDeferred("lost"), now_ms=NOW)
+
+    early = on_event(held.turn, Due(), now_ms=NOW + FORGOTTEN_MS - 1)
+    late = on_event(held.turn, Due(), now_ms=NOW + FORGOTTEN_MS)
+    repeated = on_event(held.turn, FinalSettled(), now_ms=NOW + FORGOTTEN_MS - 1)
+
+    assert held.effects[-1] == WakeAt(TURN, NOW + FORGOTTEN_MS)
+    assert early == Step(held.turn)
+    assert late.turn.phase is Phase.CLOSED
+    assert late.effects[-1] == TurnClosed(TURN, C1, Outcome.FAILURE, Evidence.NONE)
+    assert repeated.turn.phase is not Phase.DELIVERING
+
+
+@pytest.mark.parametrize("kind", [Kind.LIFECYCLE, Kind.OWN])
+def test_an_answer_that_is_late_is_never_let_go(kind: Kind) -> None:
+    """D6: what the gateway brings to Canon by itself has all the time that it takes."""
+    turn = a_turn(FINAL, PreviewEnded(True), DONE) if kind is Kind.LIFECYCLE else a_turn(FINAL, kind=kind, session=None)
+    late = play(turn, FinalDeferred("busy"), now_ms=NOW)
+
+    assert [type(effect) for effect in late.effects] == [Warn]
+    assert on_event(late.turn, Due(), now_ms=NOW + 100 * FORGOTTEN_MS) == Step(late.turn)
+
+
 def test_speech_that_comes_after_its_tool_is_narration() -> None:
     """The host's drafts lag behind its tools; the marked segment after them is the answer, alone."""
     turn = a_turn(
