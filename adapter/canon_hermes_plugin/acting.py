@@ -10,13 +10,16 @@ Source: canon-adapter R2.15, R8.3; D9, D51.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.binding import TurnMark
 from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.interactions.cards import CardDesk
+from canon_hermes_plugin.turn.events import InputAsked, InputClosed
 from canon_ops.client.api import CanonApi
 from canon_ops.runtime.clock import Clock
 
@@ -39,9 +42,19 @@ class Acting:
 
     api: CanonApi
     approvals: ApprovalService
+    cards: CardDesk
     _desk: TurnDesk = field(repr=False)
     home_channel: str | None
     clock: Clock
+
+    @contextmanager
+    def waiting(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> Iterator[None]:
+        """The caller's turn waits for a human meanwhile, and Canon shows that it does."""
+        self._desk.note(conversation_id, mark, session_key, InputAsked())
+        try:
+            yield
+        finally:
+            self._desk.note(conversation_id, mark, session_key, InputClosed())
 
     def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> bool:
         """Let the caller's own turn post nothing; False when it has none that is open."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from canon_hermes_plugin.acting import Acting
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 __all__ = ["ACTIVE", "ActiveAdapter", "ActiveSet", "LiveAuthority"]
 
@@ -70,22 +69,27 @@ class ActiveSet:
 
         Two candidates are as good as none: acting under the wrong agent is worse than not acting.
         """
-        return _only(self._with_turn(conversation_id), lambda member: member.live_authority())
+        owner = self.turn_owner(conversation_id)
+        return owner.live_authority() if owner is not None else None
+
+    def turn_owner(self, conversation_id: str | None) -> ActiveAdapter | None:
+        """The only adapter with an open turn there; None for the conversation: the only one at all."""
+        return _only(self._with_turn(conversation_id))
 
     def owner(self, conversation_id: str | None) -> ActiveAdapter | None:
         """The adapter that a call belongs to: the one with an open turn there, else the only one at all.
 
         Work in the background belongs to a conversation and to no turn.
         """
-        return _only(self._with_turn(conversation_id) or self.members(), lambda member: member)
+        return _only(self._with_turn(conversation_id) or self.members())
 
     def _with_turn(self, conversation_id: str | None) -> tuple[ActiveAdapter, ...]:
         members = self.members()
         return tuple(one for one in members if conversation_id is None or one.has_open_turn(conversation_id))
 
 
-def _only(candidates: tuple[ActiveAdapter, ...], of: Callable[[ActiveAdapter], R | None]) -> R | None:
-    return of(candidates[0]) if len(candidates) == 1 else None
+def _only(candidates: tuple[ActiveAdapter, ...]) -> ActiveAdapter | None:
+    return candidates[0] if len(candidates) == 1 else None
 
 
 ACTIVE = ActiveSet()

@@ -41,6 +41,7 @@ from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.interactions.cards import CardDesk
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.loops import Loops
@@ -323,7 +324,8 @@ class CanonRuntime:
             conversations=lambda: inflow.rooms.rooms,
             clock=self._clock,
         )
-        self._acting = Acting(session.api, approvals.service, self._desk, self._home_channel, clock=self._clock)
+        cards = CardDesk(kept.file, kept.owner, session.api, self._clock)
+        self._acting = Acting(session.api, approvals.service, cards, self._desk, self._home_channel, self._clock)
         self._runs = Runs(self._desk, self._port, kept, inflow)
         legacy = Legacy(
             session.api,

@@ -32,7 +32,7 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import AgentIdentity, AgentPage, Conversation, DiscoverQuery
-from canon_ops.wire.fields import JsonObject, string_first
+from canon_ops.wire.fields import JsonObject, as_object, string_first
 from canon_ops.wire.interactions import (
     ApprovalAnswer,
     ApprovalReceipt,
@@ -181,6 +181,17 @@ class CanonApi:
         body = consume_body(InteractionKind.APPROVAL, conversation_id, approval_id, cancel=cancel)
         answer = await self.call("POST", "/runtime-interaction/consume", body, policy=Policy.SINGLE)
         return ApprovalAnswer.parse(answer)
+
+    async def request_interaction(self, body: JsonObject) -> JsonObject:
+        """Show a card or a question; one attempt, because an id that was ever used is refused. As Canon answered."""
+        return as_object(await self.call("POST", "/runtime-interaction/request", body, policy=Policy.SINGLE))
+
+    async def consume_interaction(
+        self, kind: InteractionKind, conversation_id: str, interaction_id: str, *, cancel: bool = False
+    ) -> JsonObject:
+        """Take the answer of a card or a question, or take the request back; one attempt, as Canon answered."""
+        body = consume_body(kind, conversation_id, interaction_id, cancel=cancel)
+        return as_object(await self.call("POST", "/runtime-interaction/consume", body, policy=Policy.SINGLE))
 
     async def verb(
         self,

@@ -18,7 +18,10 @@ __all__ = [
     "ApprovalReceipt",
     "ApprovalRequest",
     "ApprovalWord",
+    "CardReceipt",
+    "CardRequest",
     "Detail",
+    "InputRequest",
     "InteractionKind",
     "consume_body",
 ]
@@ -107,6 +110,99 @@ class ApprovalReceipt:
         return cls(_time(source.get("expiresAt")), text_of(source, "responseUserId"), text_of(source, "messageId"))
 
 
+@dataclass(frozen=True, slots=True)
+class CardRequest:
+    """``POST /runtime-interaction/request`` for a card.
+
+    Attributes:
+        card: a valid ``canon.card.v1`` document.
+        responder: the human who may answer; None leaves it to Canon, which takes the owner.
+        turn_id: the turn that shows it.
+    """
+
+    conversation_id: str
+    card_id: str
+    card: Mapping[str, Any]
+    expires_at_ms: int
+    responder: str | None = None
+    turn_id: str | None = None
+    native: Mapping[str, Any] | None = None
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "interactionKind": InteractionKind.CARD.value,
+            "conversationId": self.conversation_id,
+            "card": dict(self.card),
+            "cardId": self.card_id,
+            "expiresAt": self.expires_at_ms,
+            **_given(responseUserId=self.responder, turnId=self.turn_id, native=self.native),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CardReceipt:
+    """What Canon made of a card; ``interactive`` is None when it does not say."""
+
+    card_id: str | None
+    interactive: bool | None
+    expires_at_ms: float | None
+    responder: str | None
+
+    @classmethod
+    def parse(cls, answer: object) -> CardReceipt:
+        """Read a 2xx answer; an empty or strange one says nothing."""
+        source = as_object(answer)
+        interactive = source.get("interactive")
+        return cls(
+            text_of(source, "cardId"),
+            interactive if isinstance(interactive, bool) else None,
+            _time(source.get("expiresAt")),
+            text_of(source, "responseUserId"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequest:
+    """``POST /runtime-interaction/request`` for a question; empty fields are left out.
+
+    Attributes:
+        kind: ``clarify``, ``sudo`` or ``secret``.
+        responder: the human who may answer; None leaves it to Canon, which takes the owner.
+    """
+
+    conversation_id: str
+    input_id: str
+    kind: str
+    expires_at_ms: int
+    title: str | None = None
+    prompt: str | None = None
+    choices: Sequence[Mapping[str, Any]] = ()
+    questions: Sequence[Mapping[str, Any]] = ()
+    sensitive: bool | None = None
+    responder: str | None = None
+    turn_id: str | None = None
+    native: Mapping[str, Any] | None = None
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "interactionKind": InteractionKind.INPUT.value,
+            "conversationId": self.conversation_id,
+            "inputId": self.input_id,
+            "kind": self.kind,
+            "expiresAt": self.expires_at_ms,
+            **_given(
+                title=self.title,
+                prompt=self.prompt,
+                choices=[dict(choice) for choice in self.choices],
+                questions=[dict(question) for question in self.questions],
+                responseUserId=self.responder,
+                turnId=self.turn_id,
+                native=self.native,
+            ),
+            **({} if self.sensitive is None else {"sensitive": self.sensitive}),
+        }
+
+
 class ApprovalWord(StrEnum):
     """The four things that Canon can say of an approval."""
 
@@ -144,6 +240,10 @@ def consume_body(
     if cancel:
         body["cancel"] = True
     return body
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
 
 
 def _time(value: object) -> float | None:

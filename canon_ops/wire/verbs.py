@@ -16,7 +16,16 @@ from typing import Any
 from canon_ops.errors import OutsideError
 from canon_ops.wire.fields import JsonObject, as_object
 
-__all__ = ["VERBS", "WIRE", "MalformedVerbAnswer", "VerbShape", "verb_request", "verb_result", "verb_value"]
+__all__ = [
+    "VERBS",
+    "WIRE",
+    "MalformedVerbAnswer",
+    "VerbShape",
+    "checked_value",
+    "verb_request",
+    "verb_result",
+    "verb_value",
+]
 
 WIRE = "canon.verb-wire.v1"
 
@@ -109,7 +118,11 @@ def verb_result(verb: str, answer: object) -> JsonObject:
     Raises:
         MalformedVerbAnswer: the frame, the status or a key is not as agreed.
     """
-    value = verb_value(verb, answer)
+    return checked_value(verb, verb_value(verb, answer))
+
+
+def checked_value(verb: str, value: JsonObject) -> JsonObject:
+    """The same for the value alone, as :func:`verb_value` took it out of its frame."""
     status = value.get("status")
     check = _RESULTS.get(status) if isinstance(status, str) else None
     if check is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.binding import current_mark
+from canon_hermes_plugin.communicate.tool import Communicate
 from canon_hermes_plugin.tools.runtime_control import RuntimeControl
 from canon_hermes_plugin.tools.session import HostSession
 from canon_ops.sandbox.server import CanonSandbox
@@ -41,6 +42,14 @@ class Turn:
         """Call ``canon_runtime_control``."""
         tool = RuntimeControl(lambda: self.session, lambda: self.is_delegated, self.active)
         return await self._on_a_thread(tool, args)
+
+    async def communicate(self, **args: Any) -> dict[str, Any]:
+        """Call ``canon_communicate``."""
+        return await self._on_a_thread(Communicate(lambda: self.session, self.active), args)
+
+    def may_communicate(self) -> bool:
+        """Whether the agent is offered ``canon_communicate``."""
+        return Communicate(lambda: self.session, self.active).is_available()
 
     async def _on_a_thread(self, tool: Any, args: Mapping[str, Any]) -> dict[str, Any]:
         """On a thread with a loop of its own, in a copy of the context of the turn's task, as the host does."""

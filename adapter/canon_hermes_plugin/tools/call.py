@@ -50,6 +50,12 @@ class Call:
             raise NoOwner("No unambiguous connected Canon adapter owns this turn")
         return await owner.act(work)
 
+    @property
+    def turn_id(self) -> str | None:
+        """The turn of the caller; a model has no say in it."""
+        mark = self.mark
+        return mark.turn_id if mark is not None and mark.conversation_id == self.session.conversation_id else None
+
     def conversation(self, acting: Acting) -> str:
         """The conversation that the call is about; see :func:`conversation_for`."""
         return conversation_for(self.args.get("target"), self.session, acting.home_channel)

@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from canon_hermes_plugin import host, probe
 from canon_hermes_plugin.active import ACTIVE, ActiveSet
+from canon_hermes_plugin.communicate.schema import COMMUNICATE
+from canon_hermes_plugin.communicate.tool import Communicate
 from canon_hermes_plugin.tools import schema
 from canon_hermes_plugin.tools.runtime_control import RuntimeControl
-from canon_hermes_plugin.tools.session import read_session
+from canon_hermes_plugin.tools.session import HostSession, read_session
 
 __all__ = ["ALIAS", "TOOLSET", "OfferedTool", "offered_tools"]
 
@@ -41,5 +43,12 @@ class OfferedTool:
 
 def offered_tools(active: ActiveSet = ACTIVE) -> tuple[OfferedTool, ...]:
     """Every tool, in the order in which they are registered."""
-    control = RuntimeControl(lambda: read_session(host.session_value), host.in_delegated_child, active)
-    return (OfferedTool(schema.RUNTIME_CONTROL, control, probe.is_ready),)
+
+    def session() -> HostSession:
+        return read_session(host.session_value)
+
+    communicate = Communicate(session, active)
+    return (
+        OfferedTool(schema.RUNTIME_CONTROL, RuntimeControl(session, host.in_delegated_child, active), probe.is_ready),
+        OfferedTool(COMMUNICATE, communicate, communicate.is_available),
+    )

@@ -15,6 +15,8 @@ from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.tools.answers import failure, success
 from canon_hermes_plugin.tools.approval_actions import check_approval, request_approval
 from canon_hermes_plugin.tools.call import Call
+from canon_hermes_plugin.tools.card_actions import check_card, request_card, send_card
+from canon_hermes_plugin.tools.input_actions import request_input
 from canon_hermes_plugin.tools.session import HostSession
 from canon_hermes_plugin.tools.silence import no_reply
 
@@ -23,6 +25,10 @@ __all__ = ["ACTIONS", "RuntimeControl"]
 logger = logging.getLogger(__name__)
 
 ACTIONS: Final[Mapping[str, Callable[[Call], Awaitable[dict[str, Any]]]]] = MappingProxyType({
+    "request_card": request_card,
+    "send_card": send_card,
+    "check_card": check_card,
+    "request_input": request_input,
     "request_approval": request_approval,
     "check_approval": check_approval,
     "no_reply": no_reply,

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.host
 
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
 HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"]
-TOOLS = ["canon_runtime_control"]
+TOOLS = ["canon_runtime_control", "canon_communicate"]
 NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "keyring", "starlette", "uvicorn")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from canon_hermes_plugin.tools.schema import RUNTIME_CONTROL
 from canon_hermes_plugin.tools.silence import NOTE
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
+from tests.support.cards import QUESTION, SUMMARY
 from tests.support.hosted_adapter import hosted
 from tests.support.tool_calls import Turn, canon_turn, control, no_turn
 
@@ -155,3 +157,95 @@ async def test_nothing_to_silence(box: CanonSandbox, case: str) -> None:
         result = await turn.control(action="no_reply")
 
     assert (result["success"], "status" in result, asked(box, "/agent/verbs/no_reply")) == (False, False, [])
+
+
+# --- cards and questions ----------------------------------------------------------------------------------------------
+
+
+async def test_a_card_is_answered_while_the_tool_waits(box: CanonSandbox) -> None:
+    """S11.1, S9.7: the human of the turn answers, whoever the model names; the turn says that it waits."""
+    async with canon_turn(box) as turn:
+        asking = asyncio.get_running_loop().create_task(
+            turn.control(action="request_card", card=QUESTION, cardId="card-1", responseUserId="user_else", turnId="x")
+        )
+        await box.until("interaction", kind="card")
+        box.human.answer("card-1", actionId="file", values={"note": "now"})
+        result = await asking
+
+    (body,) = asked(box, "/runtime-interaction/request")
+    states = [state["state"] for state in box.human.turns()]
+    assert (result["status"], result["actionId"], result["respondedBy"]) == ("submitted", "file", "user_owner")
+    assert (body["responseUserId"], body["turnId"] == "x", "waiting_input" in states) == ("user_owner", False, True)
+
+
+async def test_a_card_is_asked_about_later(box: CanonSandbox) -> None:
+    """D32: sent without waiting, answered, fetched once, and told again; before that it is listed as open."""
+    async with canon_turn(box) as turn:
+        sent = await turn.control(action="send_card", card=QUESTION, cardId="card-2")
+        listed = await turn.control(action="check_card")
+        pending = await turn.control(action="check_card", cardId="card-2")
+        box.human.answer("card-2", actionId="file", values={})
+        results = [await turn.control(action="check_card", cardId="card-2") for _ in range(2)]
+
+    assert (sent["status"], [card["cardId"] for card in listed["cards"]]) == ("displayed", ["card-2"])
+    assert (pending["status"], [result["status"] for result in results]) == ("pending", ["submitted"] * 2)
+
+
+async def test_a_card_without_actions_is_not_waited_for(box: CanonSandbox) -> None:
+    """R11.8: there is nothing to press, so it is displayed and Canon is not asked."""
+    async with canon_turn(box) as turn:
+        result = await turn.control(action="request_card", card=SUMMARY)
+
+    assert (result["status"], asked(box, "/runtime-interaction/consume")) == ("displayed", [])
+
+
+@pytest.mark.parametrize("action", ["request_card", "send_card"])
+async def test_an_invalid_card_is_not_sent(box: CanonSandbox, action: str) -> None:
+    """S11.3, S11.17, R11.6: the first error of the validator, or the missing card, and no request."""
+    wrong = {**SUMMARY, "blocks": [{"kind": "summary", "text": "x", "badge": "new"}]}
+    async with canon_turn(box) as turn:
+        results = [await turn.control(action=action, card=wrong), await turn.control(action=action, card="text")]
+
+    assert [result["success"] for result in results] == [False, False]
+    assert all(word in results[0]["error"] for word in ("Invalid canon.card.v1: ", 'has unsupported key "badge"'))
+    assert "card" in results[1]["error"]
+    assert asked(box, "/runtime-interaction/request") == []
+
+
+@pytest.mark.parametrize(
+    ("more", "responder"),
+    [
+        pytest.param({"kind": "clarify"}, "user_owner", id="clarify"),
+        pytest.param({"kind": " Secret "}, None, id="secret"),
+        pytest.param({"kind": "sudo"}, None, id="sudo"),
+        pytest.param({"sensitive": True}, None, id="sensitive"),
+        pytest.param({"questions": [{"id": "q", "question": "Pin?", "isSecret": True}]}, None, id="secret-question"),
+    ],
+)
+async def test_who_is_asked(box: CanonSandbox, more: dict[str, Any], responder: str | None) -> None:
+    """S9.6: the human of the turn, whatever the model writes; nobody in particular, that is the owner, for secrets."""
+    async with canon_turn(box) as turn:
+        asking = asyncio.get_running_loop().create_task(
+            turn.control(action="request_input", inputId="in-1", prompt="Which?", responseUserId="user_else", **more)
+        )
+        await box.until("request", path="/runtime-interaction/request")
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    (body, *_) = asked(box, "/runtime-interaction/request")
+    assert body.get("responseUserId") == responder
+
+
+async def test_a_question_is_answered(box: CanonSandbox) -> None:
+    """R11.5: Canon's response with the conversation; without an id nothing is asked (S11.17)."""
+    async with canon_turn(box) as turn:
+        refused = await turn.control(action="request_input", prompt="Which?")
+        asking = asyncio.get_running_loop().create_task(
+            turn.control(action="request_input", inputId="in-1", prompt="Which?")
+        )
+        await box.until("interaction", kind="input")
+        box.human.answer("in-1", value="2026")
+        result = await asking
+
+    assert "inputId" in refused["error"]
+    assert (result["status"], result["value"], result["conversationId"]) == ("submitted", "2026", "conv_direct")

@@ -1,0 +1,167 @@
+"""Cards: shown to one human, waited for a moment, and asked about later.
+
+A host ends a tool after minutes, a human answers when they like. So the wait is bounded by the caller, the card stays,
+and whoever holds its id asks again (:meth:`CardDesk.look`), also after a restart. Asking is single file for each card:
+Canon hands an answer out once, and it is on the disk before anybody is told.
+
+::
+
+    reserve (disk) -> request (Canon) -> wait: pending | answer (disk) -> look: the same answer, again and again
+
+Source: canon-adapter R11.6-R11.8; Canon wire 9.2, 9.3, 9.6; D32.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from canon_hermes_plugin.interactions import store
+from canon_hermes_plugin.interactions.answers import unknown, wrong_responder
+from canon_hermes_plugin.interactions.polling import await_answer
+from canon_hermes_plugin.interactions.store import Card
+from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state_file import StateFile
+from canon_ops.client.api import CanonApi
+from canon_ops.client.errors import ApiError
+from canon_ops.runtime.clock import Clock
+from canon_ops.wire.fields import JsonObject
+from canon_ops.wire.interactions import CardReceipt, CardRequest, InteractionKind
+
+__all__ = ["CardDesk", "CardIdUsed", "Shown"]
+
+
+class CardIdUsed(ValueError):
+    """A card with that id was shown before; ids are single use for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A card that Canon shows.
+
+    Attributes:
+        responder: the human whose answer counts, as far as anybody said.
+        receipt: Canon's own answer to the request.
+    """
+
+    card: Card
+    is_interactive: bool
+    receipt: JsonObject
+
+    def result(self) -> dict[str, Any]:
+        """What is said of a card that nobody waits for. Source: Canon wire 9.11."""
+        return {"status": "displayed", **names_of(self.card), "request": dict(self.receipt)}
+
+
+def names_of(card: Card) -> dict[str, str]:
+    """The ids of a card, for a result."""
+    names = {"conversationId": card.conversation_id, "cardId": card.card_id}
+    return {**names, "responseUserId": card.responder} if card.responder else names
+
+
+class CardDesk:
+    """The cards of one connected agent."""
+
+    def __init__(self, file: StateFile, owner: Owner, api: CanonApi, clock: Clock) -> None:
+        self._file = file
+        self._owner = owner
+        self._api = api
+        self._clock = clock
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    async def show(self, request: CardRequest) -> Shown:
+        """Show a card that has been validated.
+
+        Raises:
+            CardIdUsed: nothing was sent.
+            DurableError: it could not be written down; nothing was sent.
+            RequestFailed: Canon refused it, or nobody knows; :meth:`look` finds out.
+        """
+        card = Card(request.card_id, request.conversation_id, request.responder, request.expires_at_ms, None)
+        if not await self._file.write(store.reserve, self._owner, card, now_ms=self._clock.now_ms()):
+            raise CardIdUsed(f"a card {request.card_id} was shown before; card ids are single use")
+        raw = await self._api.request_interaction(request.body())
+        receipt = CardReceipt.parse(raw)
+        until_ms = int(receipt.expires_at_ms or request.expires_at_ms)
+        await self._file.write(
+            store.keep_receipt,
+            self._owner,
+            request.card_id,
+            responder=receipt.responder,
+            expires_at_ms=until_ms,
+        )
+        shown = Card(request.card_id, card.conversation_id, card.responder or receipt.responder, until_ms, None)
+        interactive = has_actions(request.card) if receipt.interactive is None else receipt.interactive
+        return Shown(shown, interactive, raw)
+
+    async def look(self, card_id: str, conversation_id: str, *, wait_s: float = 0.0) -> dict[str, Any]:
+        """How a card stands, waiting up to ``wait_s`` seconds for an answer.
+
+        Returns:
+            Canon's final response with the card's ids; ``pending``; or ``unknown``, which authorises nothing.
+
+        Raises:
+            PermissionError: it was shown in a different Canon conversation; nothing was asked.
+            RequestFailed: Canon could not be asked; the card stays as it is.
+        """
+        card = await self._file.read(store.card, self._owner, card_id)
+        if card is None:
+            return unknown(card_id, conversation_id, "No card with that id was shown by this agent")
+        if card.conversation_id != conversation_id:
+            raise PermissionError(f"card {card_id} was shown in a different Canon conversation")
+        async with self._asking.setdefault(card_id, asyncio.Lock()):
+            asked = await self._asked(card_id, wait_s) or card
+        if asked.answer is not None:  # who waits for the lock, or comes now, reads it from the disk
+            self._asking.pop(card_id, None)
+        return _result(asked)
+
+    async def open_in(self, conversation_id: str) -> tuple[Card, ...]:
+        """The cards of a conversation that have no final response yet."""
+        return tuple(await self._file.read(store.open_cards, self._owner, conversation_id))
+
+    async def _asked(self, card_id: str, wait_s: float) -> Card | None:
+        """The card with its answer, if Canon has one; None when it is too old to be kept."""
+        card = await self._file.read(store.card, self._owner, card_id)
+        if card is None or card.answer is not None:
+            return card
+        until_ms = min(card.expires_at_ms, self._clock.now_ms() + wait_s * 1_000)
+
+        async def consume() -> JsonObject:
+            return await self._api.consume_interaction(InteractionKind.CARD, card.conversation_id, card_id)
+
+        try:
+            answer = await await_answer(consume, until_ms=until_ms, clock=self._clock)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+            answer = {"status": "unknown"}
+        if answer is None:
+            return card
+        await self._file.write(store.keep_answer, self._owner, card_id, answer)
+        return Card(card_id, card.conversation_id, card.responder, card.expires_at_ms, answer)
+
+
+def has_actions(card: Mapping[str, Any]) -> bool:
+    """Whether the document has something to press."""
+    blocks = card.get("blocks")
+    if not isinstance(blocks, list):
+        return False
+    return any(isinstance(one, Mapping) and one.get("kind") == "actions" and bool(one.get("actions")) for one in blocks)
+
+
+def _result(card: Card) -> dict[str, Any]:
+    answer = card.answer
+    if answer is None:
+        note = "Nobody has answered yet. Do not wait: end the turn, and ask with check_card when you need the answer."
+        return {"status": "pending", **names_of(card), "expiresAt": card.expires_at_ms, "note": note}
+    if answer.get("status") == "unknown":
+        return unknown(card.card_id, card.conversation_id, "Canon no longer knows this card")
+    if problem := wrong_responder(answer, card.responder):
+        return {**unknown(card.card_id, card.conversation_id, problem), **_who(answer)}
+    return {**answer, **names_of(card)}
+
+
+def _who(answer: JsonObject) -> dict[str, Any]:
+    return {"respondedBy": answer["respondedBy"]} if answer.get("respondedBy") else {}

@@ -1,0 +1,223 @@
+"""Cards over a real state file and a Canon that hands each answer out once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.interactions.cards import CardDesk, CardIdUsed
+from canon_hermes_plugin.kept import Kept
+from canon_ops.client.errors import ApiError, RequestFailed, TransportFailure
+from canon_ops.runtime.clock import ManualClock
+from canon_ops.wire.interactions import CardRequest, InteractionKind
+from canon_ops.wire.retry import TransportKind
+from tests.support.approving import until
+from tests.support.canon_state import NOW, opened_state
+from tests.support.cards import QUESTION, SUMMARY
+
+ANSWER = {"status": "submitted", "cardId": "k1", "actionId": "file", "values": {}, "respondedBy": "user-1"}
+
+
+@dataclass
+class Canon:
+    """The two calls; an answer is given away once."""
+
+    shown: list[Any] = field(default_factory=list)
+    asked: int = 0
+    answer: dict[str, Any] | None = None
+    responder: str | None = "user-1"
+    fails: list[RequestFailed] = field(default_factory=list)
+    pause: asyncio.Event | None = None
+
+    async def request_interaction(self, body: Any) -> Any:
+        if self.fails:
+            raise self.fails.pop(0)
+        self.shown.append(body)
+        return {"cardId": body["cardId"], "responseUserId": self.responder, "expiresAt": body["expiresAt"]}
+
+    async def consume_interaction(
+        self, kind: InteractionKind, conversation_id: str, card_id: str, *, cancel: bool = False
+    ) -> Any:
+        self.asked += 1
+        if self.pause is not None:
+            await self.pause.wait()
+        if self.fails:
+            raise self.fails.pop(0)
+        answer, self.answer = self.answer, None
+        return answer or {"status": "pending", "cardId": card_id}
+
+
+def gone() -> ApiError:
+    return ApiError(404, None, "no longer pending")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
+    async with opened_state(tmp_path) as kept:
+        yield kept
+
+
+def desk_over(kept: Kept, canon: Canon, clock: ManualClock) -> CardDesk:
+    return CardDesk(kept.file, kept.owner, canon, clock)  # type: ignore[arg-type]  # the two calls are all it makes
+
+
+def a_card(card_id: str = "k1", responder: str | None = "user-1", card: Any = QUESTION) -> CardRequest:
+    return CardRequest("c1", card_id, card, NOW + 300_000, responder)
+
+
+async def test_an_answer_within_the_wait(kept: Kept, clock: ManualClock) -> None:
+    """R11.8: asked once a second; the response comes back with the card's ids."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    shown = await desk.show(a_card())
+    looking = asyncio.get_running_loop().create_task(desk.look("k1", "c1", wait_s=30))
+    await until(lambda: clock.sleepers)
+    canon.answer = dict(ANSWER)
+    await clock.advance(1)
+
+    result = await looking
+
+    assert shown.is_interactive
+    assert result == {**ANSWER, "conversationId": "c1", "responseUserId": "user-1"}
+    assert canon.asked == 2
+
+
+async def test_the_wait_is_bounded_and_the_card_stays(kept: Kept, clock: ManualClock) -> None:
+    """D32: after the wait it is pending, nothing is cancelled, and a later look gets the answer, again and again."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    looking = asyncio.get_running_loop().create_task(desk.look("k1", "c1", wait_s=2))
+    for _ in range(2):
+        await until(lambda: clock.sleepers)
+        await clock.advance(1)
+    pending = await looking
+    canon.answer = dict(ANSWER)
+
+    first = await desk.look("k1", "c1")
+    second = await desk.look("k1", "c1")
+
+    assert (pending["status"], "check_card" in pending["note"], first["status"]) == ("pending", True, "submitted")
+    assert (second, canon.asked) == (first, 4)
+
+
+async def test_the_answer_outlives_the_gateway(tmp_path: Path, clock: ManualClock) -> None:
+    """D32: shown by one gateway, asked about by the next; the answer that Canon gave once is there for the third."""
+    canon = Canon()
+    async with opened_state(tmp_path) as kept:
+        await desk_over(kept, canon, clock).show(a_card())
+    canon.answer = dict(ANSWER)
+
+    results = []
+    for _ in range(2):
+        async with opened_state(tmp_path) as kept:
+            results.append(await desk_over(kept, canon, clock).look("k1", "c1"))
+
+    assert [result["status"] for result in results] == ["submitted", "submitted"]
+    assert canon.asked == 1
+
+
+async def test_two_looks_ask_once(kept: Kept, clock: ManualClock) -> None:
+    """D32: Canon hands an answer out once, so of two that look one asks, and both are told the same."""
+    canon = Canon(pause=asyncio.Event())
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    canon.answer = dict(ANSWER)
+    looks = [asyncio.get_running_loop().create_task(desk.look("k1", "c1")) for _ in range(3)]
+    await until(lambda: canon.asked)
+    assert canon.pause is not None
+    canon.pause.set()
+
+    results = await asyncio.gather(*looks)
+
+    assert ([result["status"] for result in results], canon.asked) == (["submitted"] * 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("by", "words"), [("user-2", "different human"), (None, "without authenticated responder identity")]
+)
+async def test_an_answer_that_does_not_count(kept: Kept, clock: ManualClock, by: str | None, words: str) -> None:
+    """D32, R13.4: an answer of the wrong human, or of nobody, is unknown and carries no action."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    canon.answer = {**ANSWER, "respondedBy": by}
+
+    result = await desk.look("k1", "c1")
+
+    assert (result["status"], "actionId" in result, words in result["note"]) == ("unknown", False, True)
+    assert "re-issue" in result["note"]
+
+
+async def test_a_card_that_canon_lost_is_unknown(kept: Kept, clock: ManualClock) -> None:
+    """D32: unknown stays unknown, and is asked for once."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    canon.fails.append(gone())
+
+    results = [await desk.look("k1", "c1") for _ in range(2)]
+
+    assert ([result["status"] for result in results], canon.asked) == (["unknown", "unknown"], 1)
+
+
+async def test_a_failure_to_ask_keeps_the_card(kept: Kept, clock: ManualClock) -> None:
+    """R9.3: the caller hears of it; the card can be asked about again."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    canon.fails.append(TransportFailure(TransportKind.READ_TIMEOUT, request="consume"))
+
+    with pytest.raises(TransportFailure):
+        await desk.look("k1", "c1")
+    canon.answer = dict(ANSWER)
+
+    assert (await desk.look("k1", "c1"))["status"] == "submitted"
+
+
+async def test_another_conversations_card_is_not_asked_for(kept: Kept, clock: ManualClock) -> None:
+    """D13: an id of another room is refused before the network; one that nobody showed is unknown."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+
+    with pytest.raises(PermissionError, match="different Canon conversation"):
+        await desk.look("k1", "c2")
+    unknown = await desk.look("k2", "c1")
+
+    assert (unknown["status"], canon.asked) == ("unknown", 0)
+
+
+async def test_an_id_is_used_once(kept: Kept, clock: ManualClock) -> None:
+    """A second card under the id of the first is refused before Canon hears of it."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+
+    with pytest.raises(CardIdUsed):
+        await desk.show(a_card())
+
+    assert len(canon.shown) == 1
+
+
+async def test_a_card_without_actions_is_displayed(kept: Kept, clock: ManualClock) -> None:
+    """Canon wire 9.11: its result names what Canon answered; the cards that wait are listed."""
+    canon = Canon(responder=None)
+    desk = desk_over(kept, canon, clock)
+    shown = await desk.show(a_card("k2", None, SUMMARY))
+
+    result = shown.result()
+
+    assert (shown.is_interactive, result["status"], result["request"]["cardId"]) == (False, "displayed", "k2")
+    assert [card.card_id for card in await desk.open_in("c1")] == ["k2"]
+    assert await desk.open_in("c2") == ()
