@@ -12,8 +12,6 @@ the network, ``write`` and ``timeout_s``) and returns its :class:`Result` to run
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,12 @@ from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import CommonOptions, Session, WriteOptions
 from canon_ops.errors import UsageError
+from canon_ops.lean import field_names, late_pattern
 
 __all__ = ["OperatorCommand", "command"]
 
-_STAND_IN = re.compile("[\udc80-\udcff]")
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_STAND_IN = late_pattern("[\udc80-\udcff]")
+_SHA256 = late_pattern(r"[0-9a-fA-F]{64}")
 
 
 class OperatorCommand(click.Command):
@@ -117,7 +116,7 @@ class OperatorCommand(click.Command):
         return own if self.events is None else (*own, ((*self.words, "event"), self.events))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        common = {*CommonOptions.__dataclass_fields__, "help"}
+        common = {*field_names(CommonOptions), "help"}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         parameters = [(param, param.get_help_record(ctx)) for param in options]
         sections = {
@@ -251,7 +250,7 @@ def _refuse_bytes(command: click.Command, values: dict[str, Any]) -> None:
 
 def _taken(values: dict[str, Any], options: type) -> dict[str, Any]:
     """Move the values that belong to ``options`` out of ``values``."""
-    return {field.name: values.pop(field.name) for field in dataclasses.fields(options)}
+    return {name: values.pop(name) for name in field_names(options)}
 
 
 def _switch(name: str, variable: str, text: str) -> click.Option:

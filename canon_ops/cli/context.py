@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canon_ops.cli.delivery import deliver
 from canon_ops.cli.output import Result
-from canon_ops.cli.progress import spinner
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.session import CommonOptions, Program, Session, WriteOptions
+from canon_ops.lean import dataclass
 
 if TYPE_CHECKING:
     from canon_ops.hermes.homes import HermesHome
@@ -87,6 +86,8 @@ class Context:
 
     def progress(self, text: str) -> AbstractContextManager[Tell]:
         """Show that something is going on while the block runs; what the block gets replaces the text."""
+        from canon_ops.cli.progress import spinner
+
         return spinner(self.session, text)
 
     def follow(self) -> None:

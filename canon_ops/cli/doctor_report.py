@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from canon_ops.cli.output import Block, Diff, Item, Line, Mark, Table
 from canon_ops.doctor.check import Status
+from canon_ops.lean import dataclass
 
 if TYPE_CHECKING:
     from canon_ops.doctor.check import Check

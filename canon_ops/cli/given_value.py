@@ -12,7 +12,7 @@ from canon_ops.cli.context import Context
 from canon_ops.errors import UsageError
 from canon_ops.files.disk import explain
 
-__all__ = ["given_value"]
+__all__ = ["given_value", "refuse_argument"]
 
 _LONGEST = 4096  # bytes: many times a key's length
 
@@ -60,6 +60,18 @@ def given_value(
     if not text.strip():
         raise UsageError(f"There is no {what} in {source}.", fix=f"put the {what} there, or leave the option out")
     return text.rstrip("\r\n")
+
+
+def refuse_argument(name: str, command: str) -> UsageError:
+    """The refusal of a secret that stands on the command line.
+
+    Args:
+        command: the words of the command and what it is about, without the value.
+    """
+    return UsageError(
+        f"{name} is secret: as an argument it would stay in the shell's history and in the list of processes.",
+        fix=f"{command}   # or --stdin, --from-file FILE, --from-env NAME",
+    )
 
 
 def _text(source: str, what: str, read: Callable[[int], bytes]) -> str:

@@ -21,7 +21,7 @@ __all__ = ["canon_hermes", "main", "run_as", "start"]
 
 # Container objects between two collections. Starting makes tens of thousands that all stay; looking through them again
 # and again (the default is 700) costs a tenth of a short command.
-_COLLECT_AFTER = 50_000
+_COLLECT_AFTER = 200_000
 
 
 def main() -> int:
@@ -41,7 +41,10 @@ def run_as(program: str, platform: str, arguments: Sequence[str]) -> int:
         return 3
     plug_closed_descriptors()
     gc.set_threshold(_COLLECT_AFTER)
-    return start(program, platform, arguments, os.environ, process_streams(os.environ))
+    try:
+        return start(program, platform, arguments, os.environ, process_streams(os.environ))
+    finally:
+        gc.freeze()  # the interpreter looks through all of them twice more when it ends, for as long as an import takes
 
 
 def start(program: str, platform: str, arguments: Sequence[str], environ: Mapping[str, str], streams: Streams) -> int:

@@ -7,10 +7,10 @@ record a line, envelope.py wraps ``data``. A command never prints, and no render
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from canon_ops.errors import ExitCode
+from canon_ops.lean import dataclass
 
 __all__ = ["Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Raw", "Result", "Row", "Table"]
 

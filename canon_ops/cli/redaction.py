@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from canon_ops.lean import late_pattern
 from canon_ops.settings.telling import hide_in_urls, hide_secrets, is_telling, secret_parts
 
 __all__ = ["SECRET_MARK", "Redactor"]
@@ -18,11 +19,11 @@ SECRET_MARK = "[secret]"  # noqa: S105 - what stands in place of one
 _SHORTEST = 8  # a shorter value is as likely a word of the sentence as the secret
 _SHORTEST_IN_DIFF = 3  # there a short one is hidden where it stands alone
 _FOLDERS = ("PWD", "OLDPWD")  # of the shell: where it works, although a setting of that name would be a password
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = late_pattern(
     r"""(?P<before>\s*(?:\#+\s*)?(?:-\s+|export\s+)?["']?(?P<name>[\w-]+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
     re.DOTALL,
 )
-_KEY_SHAPE = re.compile(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
+_KEY_SHAPE = late_pattern(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
 
 
 class Redactor:

@@ -1,8 +1,9 @@
 """One run of a command: from arguments to exit code.
 
-The order, once: signals become exceptions, click parses and calls one command, the command returns a :class:`Result`
-or raises, and the answer leaves in the form that was asked for. Every way out of :func:`run` is an exit code; nothing
-prints a traceback unless ``--verbose`` asks for it.
+The order, once: signals become exceptions, click parses and calls one command (a call so plain that it needs no parser
+is carried out without: short_call.py), the command returns a :class:`Result` or raises, and the answer leaves in the
+form that was asked for. Every way out of :func:`run` is an exit code; nothing prints a traceback unless ``--verbose``
+asks for it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-import click
-
-from canon_ops.cli.command import OperatorCommand
 from canon_ops.cli.delivery import deliver, deliver_failure
 from canon_ops.cli.errors import Terminated, failure_of
-from canon_ops.cli.lazy import root_group
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import Program, Session
+from canon_ops.cli.short_call import short_call
 from canon_ops.cli.streams import OutputLost, Streams
 from canon_ops.errors import ExitCode
 
@@ -59,19 +57,12 @@ def _say_lost(session: Session, lost: OutputLost) -> None:
 
 
 def _invoke(session: Session) -> Result | None:
-    root = root_group()
-    try:
-        with root.make_context(session.program.name, list(session.arguments), obj=session) as ctx:
-            result: Result = root.invoke(ctx)
-            return result
-    except click.exceptions.Exit as exc:
-        if exc.exit_code:
-            raise click.UsageError("Nothing was asked for.") from exc
-        return None
-    except click.UsageError as exc:
-        if exc.ctx is not None and not isinstance(exc.ctx.command, OperatorCommand):
-            session.words = tuple(exc.ctx.command_path.removeprefix(session.program.name).split())
-        raise
+    call = short_call(session.arguments, session.environ)
+    if call is not None:
+        return call.carry_out(session)
+    from canon_ops.cli.parsing import parse_and_invoke
+
+    return parse_and_invoke(session)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ A :class:`Session` exists before anything is parsed, so that a wrong call is ans
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from canon_ops.cli.colour import ColourChoice, wants_colour
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.streams import Stream, Streams
 from canon_ops.errors import UsageError
+from canon_ops.lean import dataclass, field
 
 if TYPE_CHECKING:
     from canon_ops.cli.terminal import Canvas

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Mark, Raw, Row, Table
+from canon_ops.lean import dataclass
 
 __all__ = ["Canvas", "mark_of", "paint", "render", "visible", "wrapped"]
 

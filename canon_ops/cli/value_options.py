@@ -13,7 +13,7 @@ from canon_ops.cli.given_value import given_value
 from canon_ops.errors import UsageError
 from canon_ops.operate.prompts import Question
 
-__all__ = ["SOURCES", "ask_value", "refuse_argument", "value_elsewhere", "value_sources"]
+__all__ = ["SOURCES", "ask_value", "value_elsewhere", "value_sources"]
 
 SOURCES = ("--stdin", "--from-file", "--from-env")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,18 +45,6 @@ def value_elsewhere(
     if argument is not None and given is not None:
         raise UsageError("The value is given twice.", fix=f"leave out VALUE, or {', '.join(SOURCES)}")
     return given
-
-
-def refuse_argument(name: str, command: str) -> UsageError:
-    """The refusal of a secret that stands on the command line.
-
-    Args:
-        command: the words of the command and what it is about, without the value.
-    """
-    return UsageError(
-        f"{name} is secret: as an argument it would stay in the shell's history and in the list of processes.",
-        fix=f"{command}   # or --stdin, --from-file FILE, --from-env NAME",
-    )
 
 
 def ask_value(context: Context, name: str, *, is_secret: bool) -> str:

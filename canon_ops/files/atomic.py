@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.disk import Disk, explain
+from canon_ops.lean import dataclass
 
 __all__ = ["BrokenLink", "ForeignOwner", "NotAFile", "Target", "find_target", "replace_file", "write_beside"]
 

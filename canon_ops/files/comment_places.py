@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -19,6 +18,7 @@ from canon_ops.files.yaml_layout import MERGE_TAG, Comment, Layout
 from canon_ops.files.yaml_places import line_start
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.files.yaml_reader import construct, same
+from canon_ops.lean import dataclass
 
 __all__ = ["Block", "KeyPath", "PlacedComment", "place_comments", "placed_comments"]
 

@@ -13,7 +13,6 @@ when there is nothing to do. The way of an edit:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -35,6 +34,7 @@ from canon_ops.files.yaml_path import Path, format_path
 from canon_ops.files.yaml_plans import Planner
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove, prove_rewrite
 from canon_ops.files.yaml_reader import ConfigSyntaxError, YamlText, construct, read_yaml, same
+from canon_ops.lean import dataclass
 
 __all__ = ["ConfigDocument", "ConfigRefused", "ConfigSyntaxError", "Found", "NoSuchKey"]
 

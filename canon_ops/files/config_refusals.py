@@ -13,6 +13,7 @@ from canon_ops.errors import NotFoundError, RefusedError
 from canon_ops.files.yaml_layout import Layout, Way, find_way
 from canon_ops.files.yaml_path import Path, format_path
 from canon_ops.files.yaml_reader import construct
+from canon_ops.lean import late_pattern
 
 __all__ = [
     "AnchorInUse",
@@ -28,7 +29,7 @@ __all__ = [
     "wrong_kind",
 ]
 
-_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
+_ANCHOR = late_pattern(r"&([^\s,\[\]{}]+)")
 
 
 class ConfigRefused(RefusedError):

@@ -7,11 +7,11 @@ about some that it does. Each finding says what happens and what to write instea
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.dotenv_editor import MARK, DotenvDocument
 from canon_ops.files.dotenv_readers import Reader, hermes_values, shell_value
+from canon_ops.lean import dataclass
 from canon_ops.settings.dotenv import DotenvLine, lay_over, read_lines
 from canon_ops.settings.encodings import to_utf8
 

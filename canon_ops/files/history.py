@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from canon_ops.errors import NotFoundError
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.records import Record
+from canon_ops.lean import dataclass, field
 
 __all__ = ["History", "NoSuchEntry", "Retention"]
 

@@ -22,7 +22,6 @@ import contextlib
 import errno
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -30,6 +29,7 @@ from canon_ops.errors import CanonOpsError, ConflictError, InternalError
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, write_beside
 from canon_ops.files.disk import Disk, DiskError, explain
 from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest, next_moment
+from canon_ops.lean import replace
 
 __all__ = ["ChangedUnderUs", "Journal", "Unfinished"]
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from canon_ops.files.atomic import Target
+from canon_ops.files.sha256 import sha256
+from canon_ops.lean import dataclass, field, field_names, late_pattern
 
 __all__ = ["FileRecord", "Outcome", "Planned", "Record", "Repair", "digest", "next_moment"]
 
 Outcome = Literal["done", "kept", "abandoned"]
 FORMAT = 1
-_MOMENT = re.compile(r"\d{8}T\d{6}\.\d{3}Z(?=-)")
+_MOMENT = late_pattern(r"\d{8}T\d{6}\.\d{3}Z(?=-)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,8 @@ class Record:
     format: int = field(default=FORMAT)
 
     def to_json(self) -> bytes:
-        return (json.dumps(asdict(self), indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
+        document = {**_fields(self), "files": [_fields(file) for file in self.files]}
+        return (json.dumps(document, indent=2, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
 
     @classmethod
     def from_json(cls, data: bytes) -> Record:
@@ -94,9 +94,13 @@ class Repair:
     files: tuple[str, ...]
 
 
+def _fields(record: Record | FileRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in field_names(type(record))}
+
+
 def digest(data: bytes | None) -> str | None:
     """The SHA-256 of a file's bytes in hex; None for a file that does not exist."""
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    return None if data is None else sha256(data).hexdigest()
 
 
 def next_moment(now_ms: int, ids: Iterable[str]) -> str:

@@ -26,7 +26,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -38,6 +37,7 @@ from canon_ops.files.grounds import Grounds
 from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.journal import ChangedUnderUs, Journal
 from canon_ops.files.records import FileRecord, Planned, Record, Repair, digest
+from canon_ops.lean import dataclass
 from canon_ops.runtime.clock import Clock, SystemClock
 
 __all__ = ["ChangedUnderUs", "FileChange", "Transaction", "digest", "edit_files"]

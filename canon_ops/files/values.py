@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from canon_ops.errors import UsageError
+from canon_ops.lean import late_pattern
 
 __all__ = ["TYPES", "BadValue", "Value", "parse_value"]
 
 Value = Any
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
+_WHOLE = late_pattern(r"-?(?:0|[1-9][0-9]*)")
+_DECIMAL = late_pattern(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
 _TRUE, _FALSE = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
 
 

@@ -7,9 +7,8 @@ of its own when its neighbours do, with their indent; the trailing comma, if the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from canon_ops.files.yaml_layout import Comment
+from canon_ops.lean import dataclass
 
 __all__ = ["Brackets", "add_entry", "remove_entry"]
 

@@ -12,23 +12,23 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_reader import YamlText
+from canon_ops.lean import dataclass, field, late_pattern
 
 __all__ = ["Comment", "Layout", "Owner", "Step", "Way", "find_way", "lay_out"]
 
 Span = tuple[int, int]
 MERGE_TAG = "tag:yaml.org,2002:merge"
 # What may stand between an entry's start and the alias that is its value.
-_TO_ALIAS = re.compile(r"(?:[\s:,?\-\[{]|(?<=\s)#[^\n]*)*(\*[^\s,\[\]{}]+)")
-_TO_DASH = re.compile(r"(?:[&!]\S+|\s|(?<=\s)#[^\n]*)*-")
-_HASH = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
+_TO_ALIAS = late_pattern(r"(?:[\s:,?\-\[{]|(?<=\s)#[^\n]*)*(\*[^\s,\[\]{}]+)")
+_TO_DASH = late_pattern(r"(?:[&!]\S+|\s|(?<=\s)#[^\n]*)*-")
+_HASH = late_pattern(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
 
 
 @dataclass
@@ -80,7 +80,8 @@ class Layout:
         return Owner(before + 1, _innermost(self.text, self.entries, before + 1), False)
 
 
-class Comment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Comment:
     """A comment, from its ``#`` to the end of its line."""
 
     start: int
@@ -88,7 +89,8 @@ class Comment(NamedTuple):
     text: str
 
 
-class Owner(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Owner:
     """The entry that a comment belongs to.
 
     Attributes:

@@ -9,15 +9,16 @@ import re
 from typing import ClassVar
 
 from canon_ops.errors import UsageError
+from canon_ops.lean import late_pattern
 
 __all__ = ["BadPath", "Path", "format_path", "parse_path"]
 
 Path = tuple[str | int, ...]
 
-_BARE = re.compile(r"""[^.\[\]"'\s][^.\[\]"']*""")
-_INDEX = re.compile(r"\[\s*(\d{1,9})\s*\]")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_SINGLE = re.compile(r"'((?:[^']|'')*)'")
+_BARE = late_pattern(r"""[^.\[\]"'\s][^.\[\]"']*""")
+_INDEX = late_pattern(r"\[\s*(\d{1,9})\s*\]")
+_DOUBLE = late_pattern(r'"((?:[^"\\]|\\.)*)"')
+_SINGLE = late_pattern(r"'((?:[^']|'')*)'")
 
 
 class BadPath(UsageError):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import yaml
 
 from canon_ops.files.yaml_layout import Layout, Step
+from canon_ops.lean import late_pattern
 
 __all__ = [
     "block_stop",
@@ -21,7 +20,7 @@ __all__ = [
 ]
 
 Span = tuple[int, int]
-_COLON = re.compile(r"(?:\s|(?<=\s)#[^\n]*)*:")
+_COLON = late_pattern(r"(?:\s|(?<=\s)#[^\n]*)*:")
 
 
 def line_start(text: str, index: int) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -31,14 +30,15 @@ from canon_ops.files.yaml_places import (
 )
 from canon_ops.files.yaml_proofs import Added, Change, Dropped
 from canon_ops.files.yaml_quoting import Room, Style, choose_style
+from canon_ops.lean import dataclass, late_pattern
 
 __all__ = ["Plan", "Planner"]
 
 Span = tuple[int, int]
 _BREAKS = ("\n", "\r")  # a lone CR ends a line, for PyYAML
-_END_MARK = re.compile(r"^\.\.\.", re.MULTILINE)
-_BLOCK_HEAD = re.compile(r"(?:[&!]\S+\s+)*[|>][-+0-9]*")
-_PROPERTIES = re.compile(r"[&!]\S+(?:[ \t]+[&!]\S+)*")
+_END_MARK = late_pattern(r"^\.\.\.", re.MULTILINE)
+_BLOCK_HEAD = late_pattern(r"(?:[&!]\S+\s+)*[|>][-+0-9]*")
+_PROPERTIES = late_pattern(r"[&!]\S+(?:[ \t]+[&!]\S+)*")
 
 
 @dataclass(frozen=True, slots=True)

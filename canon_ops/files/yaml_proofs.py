@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import yaml
@@ -20,6 +19,7 @@ from canon_ops.errors import RefusedError
 from canon_ops.files.engine import Address
 from canon_ops.files.yaml_layout import Comment, Layout, Owner
 from canon_ops.files.yaml_reader import YamlText, construct, same
+from canon_ops.lean import dataclass
 
 __all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove", "prove_rewrite"]
 

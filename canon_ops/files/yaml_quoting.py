@@ -6,10 +6,11 @@ written bare only when both read the bare word as that very text; the proof is t
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import yaml
+
+from canon_ops.lean import late_pattern
 
 __all__ = ["Room", "Style", "choose_style"]
 
@@ -18,14 +19,15 @@ Style = Literal["plain", "single-quoted", "double-quoted", "literal"]
 Room = Literal["brackets", "line", "block"]
 
 # What YAML 1.2 reads as something else than text, where 1.1 does not.
-_CORE_1_2 = re.compile(
-    r"(?i:true|false|null|~)|[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+_WORDS_1_2 = frozenset({"true", "false", "null"})  # in any case
+_CORE_1_2 = late_pattern(
+    r"~|[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_WORD = late_pattern(r"[A-Za-z][A-Za-z0-9_-]*")
 # Written as what is left out: a class of nearly everything costs eight times as much to compile.
-_PRINTABLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]*")
-_LITERAL = re.compile(r"[^\s#](?:[^\n]*[^\s])?(?:\n+(?:[^\n]*[^\s]))*\n?")
+_PRINTABLE = late_pattern(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]*")
+_LITERAL = late_pattern(r"[^\s#](?:[^\n]*[^\s])?(?:\n+(?:[^\n]*[^\s]))*\n?")
 
 
 def choose_style(text: str, *, room: Room, like: Style | None = None) -> Style:
@@ -35,7 +37,7 @@ def choose_style(text: str, *, room: Room, like: Style | None = None) -> Style:
         room: where it will stand.
         like: the style of its neighbours or of the value it replaces; quotes are kept where they can be.
     """
-    if not _PRINTABLE.fullmatch(text):
+    if not text.isprintable() and not _PRINTABLE.fullmatch(text):  # the first is enough for most, and needs no pattern
         lines = text.split("\n")
         if room == "block" and len(lines) > 1 and all(map(_PRINTABLE.fullmatch, lines)) and _LITERAL.fullmatch(text):
             return "literal"
@@ -48,10 +50,10 @@ def choose_style(text: str, *, room: Room, like: Style | None = None) -> Style:
 
 
 def _is_bare(text: str, room: Room) -> bool:
+    if _WORD.fullmatch(text):  # no parser sees anything but a word here; only its meaning is open
+        return text.lower() not in _WORDS_1_2 and _is_text(text)
     if _CORE_1_2.fullmatch(text) or "\t" in text:
         return False
-    if _WORD.fullmatch(text):  # no parser sees anything but a word here; only its meaning is open
-        return _is_text(text)
     frames = ["[{}, x]", "[x, {}]", "{{k: {} }}"] if room == "brackets" else ["k: {} # x", "- {}"]
     try:
         return all(_reads_back(frame.format(text), text) for frame in frames)
@@ -69,5 +71,7 @@ def _reads_back(line: str, text: str) -> bool:
 
 def _is_text(text: str) -> bool:
     """Whether PyYAML takes the bare word for that text, and not for a number, a date, a boolean."""
-    resolved: str = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # untyped
-    return resolved == "tag:yaml.org,2002:str"
+    loader = yaml.SafeLoader.__new__(yaml.SafeLoader)  # without a text to read: its reader compiles a large pattern
+    yaml.resolver.Resolver.__init__(loader)
+    tag: str = loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # untyped
+    return tag == "tag:yaml.org,2002:str"

@@ -14,45 +14,61 @@ here. It needs PyYAML alone, since the plugin imports it inside the gateway.
 
 from __future__ import annotations
 
-import copy
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import yaml
 
 from canon_ops.errors import RefusedError
+from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.encodings import to_utf8
 
 __all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
 
 BOM = "\ufeff"
-_MAP, _SEQ, _INT, _BOOL, _MERGE = (f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "int", "bool", "merge"))
+_MAP, _SEQ, _STR, _INT, _BOOL, _MERGE = (
+    f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "bool", "merge")
+)
 _SURE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "null"))
 # About texts with one of these, outside of comments, the two loaders have been seen to differ.
-_DISPUTED = re.compile(r"[?!]|[|>][-+0-9]*#")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
-_ODD = re.compile(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_DISPUTED = late_pattern(r"[?!]|[|>][-+0-9]*#")
+_COMMENT = late_pattern(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
+_ODD = late_pattern(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 # Nesting that needs a look: brackets are counted, an indent or a row of dashes as long as this is seen at once.
 _DEEP = 100
-_BRACKET = re.compile(r"[\[\]{}]")
-_DEEP_ROW = re.compile(rf"[-?:][ \t]+(?:[-?:][ \t]+){{{_DEEP // 2 - 1},}}")
-_PLAIN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+_BRACKET = late_pattern(r"[\[\]{}]")
+_DEEP_ROW = late_pattern(rf"[-?:][ \t]+(?:[-?:][ \t]+){{{_DEEP // 2 - 1},}}")
+_RESOLVED = 20_000  # texts whose tag is remembered at most
+_PLAIN_NUMBER = late_pattern(r"0|[1-9][0-9]{0,17}")
 
 
-def _without_path_resolvers(loader: Any) -> Any:
-    """``loader`` as it is, but that it does not ask for each node about path resolvers, of which there are none."""
+def _quick(loader: Any) -> Any:
+    """``loader`` that asks once what a word is read as, and never about path resolvers, of which there are none.
+
+    An edit reads a text twice, and the same words are there many times.
+    """
     if loader is None:
         return None
-    return type("Loader", (loader,), {"descend_resolver": _nothing, "ascend_resolver": _nothing})
+    known: dict[tuple[Any, ...], Any] = {}
+
+    def resolve(self: Any, *question: Any) -> Any:
+        """The tag of a node of this kind, with this text, written so or so."""
+        tag = known.get(question)
+        if tag is None:
+            if len(known) > _RESOLVED:
+                known.clear()
+            tag = known[question] = loader.resolve(self, *question)
+        return tag
+
+    return type("Loader", (loader,), {"descend_resolver": _nothing, "ascend_resolver": _nothing, "resolve": resolve})
 
 
 def _nothing(*_: object) -> None:
     return None
 
 
-_C_LOADER: Any = _without_path_resolvers(getattr(yaml, "CSafeLoader", None))
+_C_LOADER: Any = _quick(getattr(yaml, "CSafeLoader", None))
 
 
 class ConfigSyntaxError(RefusedError):
@@ -108,7 +124,11 @@ class YamlText:
     @cached_property
     def value(self) -> Any:
         """What Hermes reads; an empty document is an empty mapping."""
-        return {} if self.root is None else construct(self.root, merges=self.may_merge)
+        if self.root is None:
+            return {}
+        if "*" not in self.text and not self.may_merge:
+            return _plain_value(self.root, _Builder())
+        return construct(self.root, merges=self.may_merge)
 
     @property
     def may_merge(self) -> bool:
@@ -187,7 +207,10 @@ def _may_be_deep(text: str) -> bool:
 
 
 def _may_be_disputed(text: str) -> bool:
-    return bool(_ODD.search(text) or (_DISPUTED.search(text) and _DISPUTED.search(_COMMENT.sub("", text))))
+    is_odd = not text.replace("\n", "").isprintable() and _ODD.search(text)
+    if not is_odd and not any(map(text.__contains__, "?!|>")):
+        return False
+    return bool(is_odd or (_DISPUTED.search(text) and _DISPUTED.search(_COMMENT.sub("", text))))
 
 
 def _compose_for_gateway(text: str, file: str) -> yaml.Node | None:
@@ -233,8 +256,14 @@ def construct(node: yaml.Node, *, merges: bool = True) -> Any:
         merges: False when there is surely no merge key in it.
     """
     if merges and _merges(node):
-        node = copy.deepcopy(node)  # the constructor writes merged pairs into the nodes themselves
+        node = _copied(node)  # the constructor writes merged pairs into the nodes themselves
     return yaml.constructor.SafeConstructor().construct_document(node)
+
+
+def _copied(node: yaml.Node) -> yaml.Node:
+    from copy import deepcopy  # here: few files have merge keys
+
+    return deepcopy(node)
 
 
 class _Builder(yaml.constructor.SafeConstructor):
@@ -350,7 +379,7 @@ def _build_once(found: YamlText) -> None:
     try:
         # A tree with aliases may repeat itself without end; PyYAML builds each node once.
         if found.root is not None and ("*" in found.text or not _is_plain_tree(found.root, builder)):
-            builder.construct_document(copy.deepcopy(found.root) if found.may_merge else found.root)
+            builder.construct_document(_copied(found.root) if found.may_merge else found.root)
     except yaml.MarkedYAMLError as error:
         raise _syntax(error, found.text, found.file) from error
     except Exception as error:  # an index, an attribute, a number: PyYAML lets through whatever Python says
@@ -371,6 +400,20 @@ def _not_built(node: yaml.Node | None, error: Exception, file: str) -> ConfigSyn
         line=line,
         column=column,
     )
+
+
+def _plain_value(node: yaml.Node, builder: _Builder) -> Any:
+    """The value of a tree without aliases and merge keys: what is surely one is built here, PyYAML builds the rest."""
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == _STR:
+            return node.value
+        if node.tag == _INT and _PLAIN_NUMBER.fullmatch(node.value):
+            return int(node.value)
+    elif isinstance(node, yaml.SequenceNode) and node.tag == _SEQ:
+        return [_plain_value(item, builder) for item in node.value]
+    elif node.tag == _MAP and all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+        return {_plain_value(key, builder): _plain_value(value, builder) for key, value in node.value}
+    return builder.construct_document(node)
 
 
 def _is_plain_tree(node: yaml.Node, constructor: _Builder) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -13,6 +12,7 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_layout import MERGE_TAG
 from canon_ops.files.yaml_path import format_path
 from canon_ops.files.yaml_reader import construct
+from canon_ops.lean import dataclass
 
 __all__ = ["BareWord", "Twice", "bare_words", "keys_twice"]
 

@@ -9,11 +9,11 @@ where the host takes them for one. What Hermes can read at all is decided in can
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from canon_ops.files.reading import read_optional
 from canon_ops.files.yaml_reader import read_yaml
+from canon_ops.lean import dataclass, field
 
 __all__ = ["HermesConfig", "read_config"]
 

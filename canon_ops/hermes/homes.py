@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from canon_ops.errors import NotFoundError, OutsideError, UsageError
+from canon_ops.lean import dataclass, late_pattern
 
 __all__ = [
     "BadProfileName",
@@ -42,7 +41,7 @@ __all__ = [
     "user_home",
 ]
 
-_PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_PROFILE_NAME = late_pattern(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = frozenset({"hermes", "test", "tmp", "root", "sudo"})  # "default" is reserved too: it names the root
 _DEFAULT = "default"
 _STICKY_FILE = "active_profile"

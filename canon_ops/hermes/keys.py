@@ -7,12 +7,11 @@ the platform sees it (Hermes host, 4.2). So does a display setting in a place th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from canon_ops.hermes.key_table import KNOWN_KEYS, PLATFORM_FIELDS, PLATFORM_SHARED
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
+from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.telling import is_telling, secret_parts
 
 __all__ = [
@@ -35,10 +34,12 @@ _PLATFORMS = ("canon", "borgee")
 _READ_BY_BORGEE = frozenset(
     {"enabled", "base_url", "agent_id", "allow_insecure_loopback", "max_concurrent_dispatches", "drain_timeout_seconds"}
 )
+# How alike two names must be, as difflib measures it: twice the letters in common by the letters of both.
+_NEAR = 0.85
 _DISPLAY_INSTEAD = "display.platforms.{name}.{key}"
 
 # A variable that calls itself a key is one; in config.yaml that may be a key of the keyboard.
-_ANY_KEY = re.compile(r"(^|_)KEY(_[A-Z0-9]+)?$")
+_ANY_KEY = late_pattern(r"(^|_)KEY(_[A-Z0-9]+)?$")
 _PUBLIC = frozenset({"CANON_FIREBASE_API_KEY", "BORGEE_API_KEY_REF"})
 
 # Hermes host 3.3: what Hermes itself refuses to write to .env, in the newest audited version.
@@ -78,10 +79,21 @@ def near_key(name: str, file: KeyFile) -> str | None:
     """The known key that ``name`` is probably a misspelling of; None for a known one and for one that is unlike any."""
     if find_key(name, file) is not None:
         return None
+    maybe = [known for where, known in _BY_NAME if where is file and _may_be_near(name, known)]
+    if not maybe:
+        return None
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [known for where, known in _BY_NAME if where is file], n=1, cutoff=0.85)
+    near = get_close_matches(name, maybe, n=1, cutoff=_NEAR)
     return near[0] if near else None
+
+
+def _may_be_near(one: str, other: str) -> bool:
+    """Whether the two can be alike enough at all: by their lengths, then by the letters that they share."""
+    enough = _NEAR * (len(one) + len(other)) / 2
+    if min(len(one), len(other)) < enough:
+        return False
+    return sum(min(one.count(letter), other.count(letter)) for letter in set(one)) >= enough
 
 
 def is_secret_name(variable: str) -> bool:

@@ -7,13 +7,13 @@ from the Hermes home and from Canon's own folder. Nothing is created or written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.homes import administrator_folder, user_home
 from canon_ops.hermes.managed_scope import managed_variables
+from canon_ops.lean import replace
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.surroundings import Surroundings
 

@@ -7,7 +7,6 @@ for a plan and for the deed, so that what was shown is what is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,9 +14,9 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.history import Retention
 from canon_ops.files.transaction import Transaction, edit_files
-from canon_ops.files.yaml_difference import differences
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.lean import dataclass, replace
 from canon_ops.operate.shown_config import MaskTree, shown_value
 
 __all__ = ["ConfigEdited", "ManagedHome", "edit_config", "expect_unchanged", "refuse_managed", "sparing_comments"]
@@ -137,6 +136,8 @@ def _repeated(old: ConfigDocument, new: ConfigDocument, path: KeyPath) -> tuple[
     """The paths of a change that lie elsewhere than where it was made."""
     if b"*" not in old.data or new.data == old.data:
         return ()
+    from canon_ops.files.yaml_difference import differences
+
     names = [str(name) for name in path]
     elsewhere = []
     for each in differences(old.value, new.value):

@@ -13,7 +13,6 @@ Source: command-line contract, sections 3 and 6; decisions F2.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -21,6 +20,7 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.history import Retention
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import user_home
+from canon_ops.lean import dataclass
 
 if TYPE_CHECKING:
     import tomlkit

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from canon_ops.errors import UsageError
+from canon_ops.lean import dataclass
 from canon_ops.settings.secret import Secret
 
 __all__ = ["Choice", "GoneBack", "MissingAnswer", "Prompts", "Question", "Sparing", "Tell", "Unattended", "Validate"]

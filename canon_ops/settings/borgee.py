@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from canon_ops.lean import dataclass
 from canon_ops.settings.problems import BadBorgeeOption, BadEndpoint, BorgeeKeyInConfig, BorgeeUnshared
 from canon_ops.settings.provenance import Origin, Source
 

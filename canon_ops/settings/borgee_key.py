@@ -8,8 +8,7 @@ Source: Borgee 2.4; decisions C1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from canon_ops.lean import dataclass
 from canon_ops.settings.problems import BadOption, BorgeeKeyMissing
 from canon_ops.settings.profiles import KeyReference
 from canon_ops.settings.provenance import Found, Setting

@@ -13,10 +13,10 @@ Source: Canon wire 3.8; canon-adapter R1.12, R1.13, D61.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from canon_ops.errors import CanonOpsError
+from canon_ops.lean import dataclass, field
 from canon_ops.settings.environments import BINDING_FIELDS, ENVIRONMENTS, Connection, connection_for
 from canon_ops.settings.options import home_channel
 from canon_ops.settings.problems import AmbiguousProfile, EnvironmentMissing, NotConfigured, UnknownProfile

@@ -24,8 +24,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
+from canon_ops.lean import dataclass, replace
 from canon_ops.settings.problems import UnreadableDotenv
 
 __all__ = ["DotenvEntry", "DotenvLine", "decode_dotenv", "lay_over", "read_dotenv", "read_lines"]

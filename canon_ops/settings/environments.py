@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from canon_ops.lean import dataclass
 from canon_ops.settings.environment_ids import DEFAULT_ENVIRONMENT_ID
 from canon_ops.settings.problems import BadEndpoint, ForeignDatabase, MissingEndpoint, UnknownEnvironment
 from canon_ops.settings.provenance import Origin

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from canon_ops.lean import dataclass
 from canon_ops.settings.pending import PendingFile
 from canon_ops.settings.profiles import AgentsFile
 

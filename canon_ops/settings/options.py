@@ -9,10 +9,10 @@ Source: canon-adapter R1.13, R1.15; Canon wire 3.8; decision C2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
+from canon_ops.lean import dataclass
 from canon_ops.settings.problems import BadOption
 from canon_ops.settings.provenance import Origin, Setting, Source
 from canon_ops.settings.surroundings import PLATFORM_PATH, Surroundings

@@ -6,8 +6,9 @@ Source: Canon wire 3.6.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from canon_ops.lean import dataclass
 
 __all__ = ["CanonPaths"]
 

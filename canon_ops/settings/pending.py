@@ -22,9 +22,9 @@ Source: Canon wire 3.5, 3.6; Appendix C of the adapter's specification.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
+from canon_ops.lean import dataclass, field
 from canon_ops.settings.environments import BINDING_FIELDS, Connection
 from canon_ops.settings.problems import (
     PendingAgentDiffers,

@@ -13,8 +13,8 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from canon_ops.lean import dataclass, field
 from canon_ops.settings.environments import BINDING_FIELDS, Connection, connection_for
 from canon_ops.settings.problems import BadBootstrap, DamagedFile, ForeignProfile, UnboundProfile
 from canon_ops.settings.provenance import Origin, Source

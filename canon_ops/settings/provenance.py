@@ -7,9 +7,9 @@ one from a profile. Every effective value therefore travels as a :class:`Setting
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from enum import Enum
 
+from canon_ops.lean import dataclass
 from canon_ops.settings.secret import Secret
 
 __all__ = ["Found", "Origin", "Setting", "Source"]

@@ -6,11 +6,10 @@ place that handles the bare text.
 
 from __future__ import annotations
 
-import hmac
-import re
 from collections.abc import Iterable
 from typing import NoReturn
 
+from canon_ops.lean import late_pattern
 from canon_ops.settings.telling import hide_in_urls
 
 __all__ = ["Secret", "redact"]
@@ -20,7 +19,7 @@ _HINT_CHARS = 4  # command-line contract, section 4: at most the last four chara
 _MIN_CHARS_FOR_HINT = 16  # four characters of a shorter secret would be too large a part of it
 
 # Keys that are recognisable by themselves, whether or not we were told about them.
-_KEY_SHAPES = re.compile(r"(?:agk|bgr)_[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
+_KEY_SHAPES = late_pattern(r"(?:agk|bgr)_[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
 
 
 class Secret:
@@ -61,7 +60,9 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        return hmac.compare_digest(self._as_bytes(), other._as_bytes())
+        from hmac import compare_digest  # here: it loads OpenSSL, and few compare
+
+        return compare_digest(self._as_bytes(), other._as_bytes())
 
     def _as_bytes(self) -> bytes:
         return self._value.encode("utf-8", "surrogatepass")

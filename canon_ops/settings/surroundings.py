@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
+from canon_ops.lean import dataclass, field
 from canon_ops.settings.dotenv import DotenvEntry, lay_over, read_dotenv
 from canon_ops.settings.problems import BadOption, UnsetReference
 from canon_ops.settings.provenance import Found, Origin, Setting, Source

@@ -16,34 +16,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
+
+from canon_ops.lean import late_pattern
 
 __all__ = ["hide_in_text", "hide_in_urls", "hide_secrets", "is_telling", "secret_parts"]
 
 Hide = Callable[[str], str]
 
-_TELLING = re.compile(
+_TELLING = late_pattern(
     r"((API|AUTH|ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"
     r"|(^|_)(PASS|PWD|PAT|DSN|AUTHORIZATION|COOKIE|BEARER))(_[A-Z0-9]+)?$"
 )
 # A web key is public by design and shown in endpoint snapshots; a name, a file or a limit is not what it is about.
-_PUBLIC = re.compile(
+_PUBLIC = late_pattern(
     r"FIREBASE_?API_?KEY$|_(REF|ENV|VAR|FILE|PATH|TYPE|LIMIT|BUDGET|COUNT|TTL|SECONDS|MINUTES|ANALYTICS)$"
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_REFERENCE = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*")
+_HUMP = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_REFERENCE = late_pattern(r"\$\{[^}]*\}|\$[A-Za-z_]\w*")
 
-_USER_INFO = re.compile(
+_USER_INFO = late_pattern(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@\"'<>]*)(?::(?P<password>[^\s/\"'<>]+))?@"
 )
 _WORD = r"\"[^\"]*\"|'[^']*'"
-_QUERY = re.compile(r"(?P<before>[?&](?P<name>[\w.-]+)=)(?P<value>[^&\s#\"']+)")
-_ASSIGNED = re.compile(rf"(?P<before>(?<![\w/.-])-{{0,2}}(?P<name>[A-Za-z_][\w-]*)=)(?P<value>{_WORD}|[^\s\"'&]+)")
-_FOLLOWED = re.compile(rf"(?P<before>(?<!\S)-{{1,2}}(?P<name>[A-Za-z][\w-]*)\s+)(?P<value>{_WORD}|[^\s\"'-]\S*)")
-_HEADER = re.compile(r"(?P<before>(?:^|(?<=[\"']))(?P<name>[A-Za-z][\w-]*):\s+)(?P<value>[^\"'\r\n]+)")
-_ARGUMENT = re.compile(r"-{1,2}([A-Za-z][\w-]*)")
+_QUERY = late_pattern(r"(?P<before>[?&](?P<name>[\w.-]+)=)(?P<value>[^&\s#\"']+)")
+_ASSIGNED = late_pattern(rf"(?P<before>(?<![\w/.-])-{{0,2}}(?P<name>[A-Za-z_][\w-]*)=)(?P<value>{_WORD}|[^\s\"'&]+)")
+_FOLLOWED = late_pattern(rf"(?P<before>(?<!\S)-{{1,2}}(?P<name>[A-Za-z][\w-]*)\s+)(?P<value>{_WORD}|[^\s\"'-]\S*)")
+_HEADER = late_pattern(r"(?P<before>(?:^|(?<=[\"']))(?P<name>[A-Za-z][\w-]*):\s+)(?P<value>[^\"'\r\n]+)")
+_ARGUMENT = late_pattern(r"-{1,2}([A-Za-z][\w-]*)")
 
 
+@lru_cache(maxsize=4096)  # a file has the same names over and over
 def is_telling(name: str) -> bool:
     """Whether a name tells that its value is secret, in any spelling: ``CANON_API_KEY``, ``api-key``, ``apiKey``."""
     upper = _HUMP.sub("_", name).replace("-", "_").upper()
@@ -103,12 +107,12 @@ def _hide_whole(text: str, hide: Hide) -> str:
 
 def hide_in_text(text: str, hide: Hide) -> str:
     """A text that is no secret as a whole, with the secret parts of it hidden."""
-    if not any(mark in text for mark in "=:-"):
+    if "=" not in text and ":" not in text and "-" not in text:
         return text
 
     def behind_a_name(found: re.Match[str]) -> str:
         name = found["name"]
-        if not is_telling(name) and not (found.re is _QUERY and name.lower() == "key"):
+        if not is_telling(name) and not (found["before"][0] in "?&" and name.lower() == "key"):
             return found[0]
         return found["before"] + _hide_whole(found["value"], hide)
 

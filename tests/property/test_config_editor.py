@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_proofs import ProofFailed
+from canon_ops.files.yaml_reader import same
 from tests.support.config_oracle import (
     assert_only,
     assert_same_around,
@@ -41,6 +42,7 @@ def check(source: random.Random) -> str:
     except yaml.YAMLError:
         return "unreadable"
     assert parse(text).data == text.encode()
+    assert same(parse(text).value, tree)
     operation = source.choice(("set", "set", "unset", "grow", "grow", "add", "add", "remove"))
     kind: Any = {"grow": dict, "add": list, "remove": list}.get(operation, object)
     found = [place for place in every_place(text, kind=kind) if operation != "remove" or place[1]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,14 +10,16 @@ import click
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.env_view import about_shell, edit_sentence, lint_view, masked_value, place_words
+from canon_ops.cli.given_value import refuse_argument
 from canon_ops.cli.output import Block, Line, Mark, Problem, Raw, Result, Table
 from canon_ops.cli.session import WriteOptions
-from canon_ops.cli.value_options import ask_value, refuse_argument, value_elsewhere, value_sources
+from canon_ops.cli.value_options import ask_value, value_elsewhere, value_sources
 from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import ExitCode, RefusedError, UsageError
 from canon_ops.files.dotenv_lint import EnvProblem
 from canon_ops.files.dotenv_readers import Reader
 from canon_ops.hermes.keys import KeyFile, is_public_name, is_secret_name, is_secret_variable, near_key
+from canon_ops.lean import dataclass
 from canon_ops.operate.edit_env import EnvEdited, EnvFixed, fix_env, lint_env, set_variable, unset_variable
 from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.list_credentials import Place

@@ -28,9 +28,19 @@ HEAVY = {
     [
         (
             ("config", "set", "streaming.enabled", "true"),
-            {"canon_ops.cli.secrets_of_home", "canon_ops.settings.dotenv"},
+            {
+                "canon_ops.cli.secrets_of_home",
+                "canon_ops.settings.dotenv",
+                "click",
+                "dataclasses",
+                "inspect",
+                "_hashlib",
+            },
         ),
-        (("config", "get", "streaming.enabled"), {"yaml_edit", "canon_ops.cli.secrets_of_home"}),
+        (
+            ("config", "get", "streaming.enabled"),
+            {"yaml_edit", "canon_ops.cli.secrets_of_home", "click", "dataclasses"},
+        ),
         (("--version",), {"click", "yaml"}),
     ],
 )

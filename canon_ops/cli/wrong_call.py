@@ -1,0 +1,58 @@
+"""What click's exceptions mean: the call itself was wrong."""
+
+from __future__ import annotations
+
+import click
+from click.core import ParameterSource
+
+from canon_ops.cli.errors import Failure
+from canon_ops.cli.output import Problem
+from canon_ops.errors import ExitCode
+
+__all__ = ["failure_of_click"]
+
+
+def failure_of_click(exc: BaseException) -> Failure | None:
+    """The failure behind an exception of click; None for what is none of the caller's making."""
+    match exc:
+        case click.NoSuchOption():
+            return Failure(Problem("usage", _no_such_option(exc), _way_out(exc)), ExitCode.USAGE)
+        case click.UsageError():
+            return Failure(Problem("usage", *_wrong_usage(exc)), ExitCode.USAGE)
+        case click.ClickException():
+            return Failure(Problem("usage", exc.format_message()), ExitCode.USAGE)
+        case click.Abort():
+            return Failure(Problem("interrupted", "Interrupted."), ExitCode.INTERRUPTED)
+    return None
+
+
+def _no_such_option(exc: click.NoSuchOption) -> str:
+    """The same sentence under every version of click."""
+    near = f" Did you mean {exc.possibilities[0]}?" if exc.possibilities else ""
+    return f"No such option: {exc.option_name}.{near}"
+
+
+def _wrong_usage(exc: click.UsageError) -> tuple[str, str | None]:
+    """The sentence and its cure: a value that nobody typed comes from a variable, and goes with it."""
+    message, variable = exc.format_message(), _variable_of(exc)
+    if variable is None:
+        return message, _help_of(exc)
+    return f"{message} It came from the variable {variable}.", f"unset {variable}   # or give it another value"
+
+
+def _variable_of(exc: click.UsageError) -> str | None:
+    if not isinstance(exc, click.BadParameter) or exc.ctx is None or exc.param is None or exc.param.name is None:
+        return None
+    from_variable = exc.ctx.get_parameter_source(exc.param.name) is ParameterSource.ENVIRONMENT
+    return str(exc.param.envvar) if from_variable else None
+
+
+def _way_out(exc: click.NoSuchOption) -> str | None:
+    """A negative number was taken for an option; everything else is answered by the help page."""
+    if exc.option_name[1:2].isdigit():
+        return "put -- before a value that begins with a dash"
+    return _help_of(exc)
+
+
+def _help_of(exc: click.UsageError) -> str | None:
+    return f"{exc.ctx.command_path} --help" if exc.ctx else None
