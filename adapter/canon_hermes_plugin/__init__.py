@@ -10,9 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from canon_hermes_plugin.cards import RUNTIME_CARD_LIMITS, validate_card
+    from canon_hermes_plugin.domain import (
+        CanonTurnContext,
+        check_detached_approval,
+        current_canon_turn,
+        request_card_for_current_human,
+        request_detached_approval_for_current_human,
+        send_card_to_current_conversation,
+        upload_media_for_current_conversation,
+    )
     from canon_hermes_plugin.registration import PluginContext
 
-__all__ = ["RUNTIME_CARD_LIMITS", "register", "validate_card"]
+__all__ = [
+    "RUNTIME_CARD_LIMITS",
+    "CanonTurnContext",
+    "check_detached_approval",
+    "current_canon_turn",
+    "register",
+    "request_card_for_current_human",
+    "request_detached_approval_for_current_human",
+    "send_card_to_current_conversation",
+    "upload_media_for_current_conversation",
+    "validate_card",
+]
 
 
 def register(ctx: PluginContext) -> None:
@@ -28,4 +48,8 @@ def __getattr__(name: str) -> Any:
         from canon_hermes_plugin import cards
 
         return getattr(cards, name)
+    if name in __all__:
+        from canon_hermes_plugin import domain
+
+        return getattr(domain, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.binding import TurnMark
@@ -22,6 +22,7 @@ from canon_hermes_plugin.interactions.cards import CardDesk
 from canon_hermes_plugin.turn.events import InputAsked, InputClosed
 from canon_ops.client.api import CanonApi
 from canon_ops.runtime.clock import Clock
+from canon_ops.wire.fields import JsonObject
 
 __all__ = ["Acting", "NotConnected", "on_loop"]
 
@@ -46,6 +47,10 @@ class Acting:
     _desk: TurnDesk = field(repr=False)
     home_channel: str | None
     clock: Clock
+
+    async def upload(self, body: JsonObject) -> dict[str, Any]:
+        """Put bytes behind a link of Canon's."""
+        return dict(await self.api.upload_media(body))
 
     @contextmanager
     def waiting(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> Iterator[None]:

@@ -193,6 +193,10 @@ class CanonApi:
         body = consume_body(kind, conversation_id, interaction_id, cancel=cancel)
         return as_object(await self.call("POST", "/runtime-interaction/consume", body, policy=Policy.SINGLE))
 
+    async def upload_media(self, body: JsonObject) -> JsonObject:
+        """Upload a file, base64 in ``data``; one attempt. As Canon answered. Source: Canon wire 10.1."""
+        return as_object(await self.call("POST", "/media/upload", body))
+
     async def verb(
         self,
         verb: str,

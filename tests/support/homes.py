@@ -106,7 +106,7 @@ def build_home(
         config: laid over the quiet configuration.
     """
     hermes_home, user_home = folder / "hermes", folder / "user"
-    hermes_home.mkdir(parents=True)
+    hermes_home.mkdir(parents=True, exist_ok=True)
     user_home.mkdir(parents=True)
     environ = isolated_environ(os.environ, hermes_home=hermes_home, user_home=user_home)
     quiet = quiet_config(model_url, plugin_for(hermes_home))

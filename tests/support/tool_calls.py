@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.binding import current_mark
@@ -18,7 +18,9 @@ from canon_hermes_plugin.tools.session import HostSession
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.hosted_adapter import Hosted, hosted
 
-__all__ = ["Turn", "canon_turn", "control", "no_turn"]
+T = TypeVar("T")
+
+__all__ = ["Turn", "bind_session", "canon_turn", "control", "no_turn"]
 
 ROOM = "conv_direct"
 
@@ -43,6 +45,15 @@ class Turn:
         tool = RuntimeControl(lambda: self.session, lambda: self.is_delegated, self.active)
         return await self._on_a_thread(tool, args)
 
+    async def domain(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Call the functions for domain plugins, as a tool of such a plugin on the host's thread would."""
+
+        def run() -> T:
+            bind_session(self.session)
+            return asyncio.run(make())
+
+        return await asyncio.get_running_loop().run_in_executor(None, self.context.copy().run, run)
+
     async def communicate(self, **args: Any) -> dict[str, Any]:
         """Call ``canon_communicate``."""
         return await self._on_a_thread(Communicate(lambda: self.session, self.active), args)
@@ -60,6 +71,21 @@ class Turn:
         return _parsed(text)
 
 
+def bind_session(session: HostSession) -> None:
+    """Let the host say this of the running task."""
+    from gateway.session_context import set_session_vars
+
+    set_session_vars(
+        platform="canon" if session.is_canon else "",
+        chat_id=session.conversation_id or "",
+        user_id=session.user_id or "",
+        user_name=session.user_name or "",
+        session_key=session.session_key or "",
+        session_id=session.session_id or "",
+        message_id=session.message_id or "",
+    )
+
+
 def _parsed(text: str) -> dict[str, Any]:
     result = json.loads(text)
     assert isinstance(result, dict)
@@ -72,7 +98,9 @@ async def control(args: Mapping[str, Any], *, session: HostSession | None = None
 
 
 @asynccontextmanager
-async def canon_turn(box: CanonSandbox, *, text: str = "hi", room: str = ROOM, **more: Any) -> AsyncIterator[Turn]:
+async def canon_turn(
+    box: CanonSandbox, *, text: str = "hi", room: str = ROOM, active: ActiveSet | None = None, **more: Any
+) -> AsyncIterator[Turn]:
     """A turn for a message of the owner, open until the block ends."""
     entered: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
     leave = asyncio.Event()
@@ -85,11 +113,12 @@ async def canon_turn(box: CanonSandbox, *, text: str = "hi", room: str = ROOM, *
             session = HostSession(
                 source.chat_id, source.user_id, source.user_name, "s-1", mark.session_key, event.message_id
             )
+            assert active is not None
             entered.set_result(Turn(active, session))
             await leave.wait()
         return "done"
 
-    active = ActiveSet()
+    active = active or ActiveSet()
     async with hosted(box, agent, active=active, **more) as stage:
         box.human.say(room, text)
         turn = await asyncio.wait_for(entered, 10)

@@ -30,11 +30,15 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.interactions import CardReceipt, CardRequest, InteractionKind
 
-__all__ = ["CardDesk", "CardIdUsed", "Shown"]
+__all__ = ["CardDesk", "CardIdUsed", "Shown", "WrongHuman", "has_actions"]
 
 
 class CardIdUsed(ValueError):
     """A card with that id was shown before; ids are single use for ever."""
+
+
+class WrongHuman(RuntimeError):
+    """Canon would let somebody else answer than the human who was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class CardDesk:
         Raises:
             CardIdUsed: nothing was sent.
             DurableError: it could not be written down; nothing was sent.
+            WrongHuman: Canon asks somebody else; the card was taken back.
             RequestFailed: Canon refused it, or nobody knows; :meth:`look` finds out.
         """
         card = Card(request.card_id, request.conversation_id, request.responder, request.expires_at_ms, None)
@@ -84,6 +89,9 @@ class CardDesk:
             raise CardIdUsed(f"a card {request.card_id} was shown before; card ids are single use")
         raw = await self._api.request_interaction(request.body())
         receipt = CardReceipt.parse(raw)
+        if request.responder is not None and receipt.responder not in (None, request.responder):
+            await self.take_back(card)
+            raise WrongHuman("Canon shows the card to a different human than the one of this turn; it was taken back")
         until_ms = int(receipt.expires_at_ms or request.expires_at_ms)
         await self._file.write(
             store.keep_receipt,
@@ -95,6 +103,36 @@ class CardDesk:
         shown = Card(request.card_id, card.conversation_id, card.responder or receipt.responder, until_ms, None)
         interactive = has_actions(request.card) if receipt.interactive is None else receipt.interactive
         return Shown(shown, interactive, raw)
+
+    async def take_back(self, card: Card) -> dict[str, Any]:
+        """End a card whose time is over; an answer of the last moment comes with the cancellation (D17).
+
+        Raises:
+            RequestFailed: Canon could not be told.
+        """
+        async with self._asking.setdefault(card.card_id, asyncio.Lock()):
+            known = await self._file.read(store.card, self._owner, card.card_id)
+            if known is None or known.answer is None:
+                answer = await self._cancelled(card)
+                await self._file.write(store.keep_answer, self._owner, card.card_id, answer)
+                known = Card(card.card_id, card.conversation_id, card.responder, card.expires_at_ms, answer)
+        return _result(known)
+
+    async def answer_of(self, card_id: str) -> JsonObject | None:
+        """Canon's final response to a card, as it came; None while there is none."""
+        card = await self._file.read(store.card, self._owner, card_id)
+        return card.answer if card is not None else None
+
+    async def _cancelled(self, card: Card) -> JsonObject:
+        try:
+            last = await self._api.consume_interaction(
+                InteractionKind.CARD, card.conversation_id, card.card_id, cancel=True
+            )
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+            last = {}
+        return last if last.get("status") == "submitted" else {"status": "timeout"}
 
     async def look(self, card_id: str, conversation_id: str, *, wait_s: float = 0.0) -> dict[str, Any]:
         """How a card stands, waiting up to ``wait_s`` seconds for an answer.

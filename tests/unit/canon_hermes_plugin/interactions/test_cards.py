@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.interactions.cards import CardDesk, CardIdUsed
+from canon_hermes_plugin.interactions.cards import CardDesk, CardIdUsed, WrongHuman
 from canon_hermes_plugin.kept import Kept
 from canon_ops.client.errors import ApiError, RequestFailed, TransportFailure
 from canon_ops.runtime.clock import ManualClock
@@ -31,6 +31,7 @@ class Canon:
     asked: int = 0
     answer: dict[str, Any] | None = None
     responder: str | None = "user-1"
+    cancels: list[str] = field(default_factory=list)
     fails: list[RequestFailed] = field(default_factory=list)
     pause: asyncio.Event | None = None
 
@@ -44,6 +45,8 @@ class Canon:
         self, kind: InteractionKind, conversation_id: str, card_id: str, *, cancel: bool = False
     ) -> Any:
         self.asked += 1
+        if cancel:
+            self.cancels.append(card_id)
         if self.pause is not None:
             await self.pause.wait()
         if self.fails:
@@ -196,6 +199,17 @@ async def test_another_conversations_card_is_not_asked_for(kept: Kept, clock: Ma
     unknown = await desk.look("k2", "c1")
 
     assert (unknown["status"], canon.asked) == ("unknown", 0)
+
+
+async def test_a_card_that_somebody_else_could_answer_is_taken_back(kept: Kept, clock: ManualClock) -> None:
+    """R13.4: Canon names another responder than was asked for, so the card is cancelled, and never waited for."""
+    canon = Canon(responder="user-2")
+    desk = desk_over(kept, canon, clock)
+
+    with pytest.raises(WrongHuman, match="different human"):
+        await desk.show(a_card())
+
+    assert (canon.cancels, (await desk.look("k1", "c1"))["status"]) == (["k1"], "timeout")
 
 
 async def test_an_id_is_used_once(kept: Kept, clock: ManualClock) -> None:
