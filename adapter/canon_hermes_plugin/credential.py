@@ -6,6 +6,7 @@ Source: Canon adapter R2.2; decisions C1.
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,7 +44,11 @@ def _find(read_surroundings: Callable[[], Surroundings], keyring: Keyring) -> Cr
     try:
         surroundings = read_surroundings()
     except OSError as exc:
-        raise OutsideError(f"{exc.filename} cannot be read: {exc.strerror}.", file=str(exc.filename)) from exc
+        raise OutsideError(
+            f"{exc.filename} cannot be read: {exc.strerror}.",
+            fix=f"ls -l {shlex.quote(str(exc.filename))}",
+            file=str(exc.filename),
+        ) from exc
     resolution = resolve(surroundings)
     _keep_bootstrapped(surroundings, resolution)
     return Credential(resolution, key_in_force(resolution, keyring))

@@ -188,6 +188,11 @@ ROOT = Entry(
                     "profile:bind_command",
                 ),
                 Entry("unbind", "Make the Hermes profile name no Canon profile.", "profile:unbind_command"),
+                Entry(
+                    "cancel",
+                    "Give up a registration with Canon that is not finished, so that nothing waits for it any more.",
+                    "profile:cancel_command",
+                ),
                 Entry("migrate", "Bind an older Canon profile to its environment.", "profile:migrate_command"),
                 Entry(
                     "export",

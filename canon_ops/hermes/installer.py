@@ -10,6 +10,7 @@ packages come from (an index, a proxy, a certificate) stay.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,13 +84,20 @@ class Installer:
                 check=False,
             )
         except subprocess.TimeoutExpired as exc:
-            raise InstallerFailed(f"{self.name} did not finish within {timeout_s:g} s: {command[0]}") from exc
+            raise InstallerFailed(
+                f"{self.name} did not finish within {timeout_s:g} s.",
+                fix=f"{shlex.join(command)}   (shows where it waits)",
+            ) from exc
         except OSError as exc:
-            raise InstallerFailed(f"{command[0]} cannot be started: {exc.strerror}.") from exc
+            raise InstallerFailed(
+                f"{command[0]} cannot be started: {exc.strerror}.", fix=f"ls -l {shlex.quote(command[0])}"
+            ) from exc
         if done.returncode != 0:
             said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING:")]
             told = "\n".join(said[-_TAIL_LINES:]) or f"exit code {done.returncode}"
-            raise InstallerFailed(f"{self.name} {verb} failed in {python}:\n{told}")
+            raise InstallerFailed(
+                f"{self.name} {verb} failed in {python}:\n{told}", fix=f"{shlex.join(command)}   (shows all of it)"
+            )
         return done
 
 

@@ -175,7 +175,10 @@ def plan_install(
         :func:`plan_package` and the editors of the two files raise.
     """
     if options.allow_all_users and options.allowed_users:
-        raise UsageError("Either everybody may start turns or a list of people: give one of the two options.")
+        raise UsageError(
+            "Either everybody may start turns or a list of people, not both.",
+            fix="leave out --allow-all-users or --allowed-users",
+        )
     if options.platform.allow_all_variable is None and (options.allow_all_users is not None or options.allowed_users):
         raise UsageError(
             f"{options.platform.label} alone decides whom its agent hears; there is no switch and no list for that.",

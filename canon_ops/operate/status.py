@@ -27,6 +27,7 @@ from canon_ops.settings.credentials import resolve
 from canon_ops.settings.pending import PendingFile
 
 __all__ = [
+    "ApprovalsSeen",
     "CredentialSeen",
     "GatewaySeen",
     "HealthSeen",
@@ -132,8 +133,29 @@ class GatewaySeen:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalsSeen:
+    """The detached approvals of Canon.
+
+    Attributes:
+        open: asked for and not settled.
+        first_expires_at_ms: when the first of the open ones expires; null without one.
+        due: what a gateway, or ``approvals reconcile``, has to act on.
+        damaged: entries that cannot be read.
+    """
+
+    open: int
+    first_expires_at_ms: float | None
+    due: int
+    damaged: int
+
+
+@dataclass(frozen=True, slots=True)
 class InTheWay:
-    """Something that could not be read or has to be done; ``about`` is host, platforms, credential or gateway."""
+    """Something that could not be read or has to be done.
+
+    Attributes:
+        about: host, platforms, credential, gateway or approvals.
+    """
 
     about: str
     code: str
@@ -147,6 +169,7 @@ class HomeStatus:
 
     Attributes:
         registrations: the Canon profiles whose registration is unfinished.
+        approvals: null without a registry.
     """
 
     hermes_profile: str
@@ -156,6 +179,7 @@ class HomeStatus:
     credential: CredentialSeen | None
     registrations: tuple[str, ...]
     gateway: GatewaySeen | None
+    approvals: ApprovalsSeen | None
     in_the_way: tuple[InTheWay, ...]
 
 
@@ -166,12 +190,14 @@ def read_status(
     now_ms: int,
     python: Path | None = None,
     system: Path = Path("/"),
+    approvals: Callable[[HermesHome, Mapping[str, str], int], ApprovalsSeen | None] = lambda *_: None,
 ) -> HomeStatus:
     """Look at one home.
 
     Args:
         python: the host's interpreter, when it is told.
         system: where the operating system's own folders begin.
+        approvals: reads the registry, whose form only the platform knows.
     """
     trouble: list[InTheWay] = []
 
@@ -196,6 +222,7 @@ def read_status(
         part("credential", lambda: _credential(home, environ)) if config else None,
         part("credential", lambda: _registrations(home, environ)) or (),
         gateway,
+        part("approvals", lambda: approvals(home, environ, now_ms)),
         tuple(trouble),
     )
 

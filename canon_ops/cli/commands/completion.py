@@ -104,11 +104,17 @@ def install_command(context: Context, write: WriteOptions, shell: str | None, ed
     written = install_scripts(writing, place, scripts, edit_rc=edit_rc)
     after = place if write.dry_run else place_of(place.shell, context.environ)
     lacks = None if after.is_loaded or (edit_rc and write.dry_run) else place.line
-    verb = "would be completed" if write.dry_run else "is completed"
-    done = f"canon-ops {verb} in every new {place.shell.value}."
-    view = _view(written, write, done if written.changed else "Nothing to change: the script is there.")
+    name = place.shell.value
+    done = f"A new {name} {'would complete' if write.dry_run else 'completes'} canon-ops."
+    if not written.changed:
+        done = "Nothing to change: the script is there."
     if lacks:
-        view.append(Line(f"{place.shell.value} does not look there yet. Add to {place.rc_file}, or use --rc:"))
+        done = f"The script {'would be' if write.dry_run else 'is'} in its folder."
+    view = _view(written, write, done)
+    if lacks:
+        told = f"{name} does not look into that folder by itself."
+        view.append(Item(Mark.WARNING, name, told, f"canon-ops completion install {name} --rc"))
+        view.append(Line(f"That adds one line to {place.rc_file}; or add it yourself:"))
         view.append(Line(f"  {lacks}"))
     return Result(_changed(place, written, write, lacks), view)
 
@@ -125,7 +131,7 @@ def uninstall_command(context: Context, write: WriteOptions, shell: str | None) 
     place, scripts = _chosen(context, shell)
     written = uninstall_scripts(context.writing(f"completion uninstall {place.shell.value}", write), place, scripts)
     verb = "would be" if write.dry_run else "is"
-    done = f"canon-ops {verb} no longer completed in {place.shell.value}."
+    done = f"The completion of canon-ops {verb} gone from {place.shell.value}."
     view = _view(written, write, done if written.changed else "Nothing to remove.")
     return Result(_changed(place, written, write, None), view)
 

@@ -234,7 +234,7 @@ def command(
     """
     people = tuple(part.strip() for part in (allowed_users or "").split(",") if part.strip())
     if allowed_users is not None and not people:
-        raise UsageError("--allowed-users names nobody.")
+        raise UsageError("--allowed-users names nobody.", fix="--allowed-users ID,ID, or --allow-all-users")
     meant = platforms_of(context, (*platforms, *more_platforms))
     if len(meant) > 1 and write.if_unchanged:
         raise UsageError(

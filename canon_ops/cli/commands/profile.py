@@ -14,6 +14,7 @@ from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.operate.bind_profile import Bound, bind_profile, unbind_profile
+from canon_ops.operate.cancel_registration import cancel_registration
 from canon_ops.operate.canon_profiles import NoSuchProfile, ProfileReport, list_profiles
 from canon_ops.operate.carry_profiles import Exported, Imported, export_profiles, import_profiles
 from canon_ops.operate.gateway_notice import restart_notice
@@ -24,6 +25,7 @@ from canon_ops.settings.environments import ENVIRONMENTS
 
 __all__ = [
     "bind_command",
+    "cancel_command",
     "export_command",
     "import_command",
     "list_command",
@@ -118,6 +120,28 @@ class ImportReport:
     dry_run: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CancelReport:
+    """``data`` of ``canon-ops.profile.cancel/1``.
+
+    Attributes:
+        was_due: the step that came next: register, poll or acknowledge.
+        request_id: what stays with Canon; null when nothing is known to have been sent.
+        loses: what is lost, in a sentence.
+    """
+
+    canon_profile: str
+    was_due: str
+    request_id: str | None
+    environment: str | None
+    loses: str
+    changed: bool
+    files: tuple[Path, ...]
+    diff: str
+    history_id: str | None
+    dry_run: bool
+
+
 @declare("profile list", data=ProfileList, examples=("canon-ops profile list", "canon-ops profile list --json"))
 def list_command(context: Context) -> Result:
     """List the Canon profiles, with agent, environment, storage, problems and the Hermes profiles that use them."""
@@ -192,6 +216,42 @@ def unbind_command(context: Context, write: WriteOptions) -> Result:
     With one Canon profile on the machine that one is used all the same; with several, none is.
     """
     return _bound(context, write, unbind_profile(context.writing("profile unbind", write)))
+
+
+@declare(
+    "profile cancel",
+    data=CancelReport,
+    writes=True,
+    examples=("canon-ops profile cancel ops --dry-run", "canon-ops profile cancel"),
+)
+@click.argument("name", required=False)
+def cancel_command(context: Context, write: WriteOptions, name: str | None) -> Result:
+    """Give up a registration with Canon that is not finished, so that nothing waits for it any more.
+
+    Without NAME the only unfinished one is meant. What goes with it is said first. Canon itself has no way to take a
+    request back: it stays with its owner until it expires. A Canon profile that exists already stays as it is.
+    """
+    done = cancel_registration(context.writing("profile cancel", write), name, context.prompts)
+    entry, written = done.entry, done.written
+    report = CancelReport(
+        entry.profile,
+        entry.due.value,
+        entry.request_id,
+        entry.environment_id,
+        done.loses,
+        written.changed,
+        written.files,
+        written.diff,
+        written.history_id,
+        write.dry_run,
+    )
+    verb = "would be" if write.dry_run else "is"
+    view: list[Block] = [
+        first_line(context, written),
+        Line(f"The registration of the Canon profile {entry.profile} {verb} given up.", Mark.OK),
+        Line(done.loses, Mark.INFO),
+    ]
+    return Result(report, [*view, *diff_of(written, write)])
 
 
 @declare(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
+from canon_ops.cli.approvals_seen import read_approvals
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Result, Table
 from canon_ops.hermes.home_list import homes_beside
-from canon_ops.operate.status import GatewaySeen, HomeStatus, PlatformSeen, read_status
+from canon_ops.operate.status import ApprovalsSeen, GatewaySeen, HomeStatus, PlatformSeen, read_status
 from canon_ops.runtime.clock import SystemClock
 
 __all__ = ["StatusReport", "command"]
@@ -70,7 +73,9 @@ def command(context: Context, watch: float | None, all_profiles: bool, python: P
 def _look(context: Context, all_profiles: bool, python: Path | None) -> Result:
     now_ms = SystemClock().now_ms()
     homes = homes_beside(context.home, context.environ) if all_profiles else (context.home,)
-    seen = tuple(read_status(home, context.environ, now_ms=now_ms, python=python) for home in homes)
+    seen = tuple(
+        read_status(home, context.environ, now_ms=now_ms, python=python, approvals=read_approvals) for home in homes
+    )
     view = _table(seen) if all_profiles else _screen(context, seen[0], now_ms)
     return Result(StatusReport(seen), view, canon_profile=_canon_profile(seen))
 
@@ -93,12 +98,46 @@ def _screen(context: Context, status: HomeStatus, now_ms: int) -> list[Block]:
         pairs.append(("Credential", f"{agent} at {credential.environment_id}{through}"))
     if status.gateway:
         pairs.append(("Gateway", gateway_words(status.gateway)))
+    if status.approvals:
+        pairs.append(("Approvals", _approvals_words(status.approvals)))
     view: list[Block] = [Fields(pairs)]
+    if (approvals := status.approvals) and (approvals.due or approvals.damaged):
+        view += _approvals_advice(context, approvals)
     view += [Item(Mark.ERROR, one.about, one.message, one.fix) for one in status.in_the_way]
     for name in status.registrations:
         again = context.home.own_command(f"setup canon --canon-profile {name}")
-        view.append(Item(Mark.INFO, "registration", f"The registration of {name} is unfinished.", again))
+        told = f"The registration of {name} is unfinished; `profile cancel {name}` gives it up."
+        view.append(Item(Mark.INFO, "registration", told, again))
     return view
+
+
+def _approvals_words(approvals: ApprovalsSeen) -> str:
+    """``2 open, the first expires 2026-11-30 22:33 UTC``."""
+    if not approvals.open:
+        return "none open"
+    expires = _minute(approvals.first_expires_at_ms)
+    return f"{approvals.open} open, the first expires {expires}" if expires else f"{approvals.open} open"
+
+
+def _approvals_advice(context: Context, approvals: ApprovalsSeen) -> Iterator[Block]:
+    if due := approvals.due:
+        one = "approval waits" if due == 1 else "approvals wait"
+        told = f"{due} {one} for a gateway to act."
+        yield Item(Mark.INFO, "approvals", told, context.home.own_command("approvals reconcile"))
+    if damaged := approvals.damaged:
+        one = "entry is" if damaged == 1 else "entries are"
+        told = f"{damaged} {one} damaged, and left as they are."
+        yield Item(Mark.ERROR, "approvals", told, context.home.own_command("approvals verify"))
+
+
+def _minute(milliseconds: float | None) -> str | None:
+    """The minute in UTC; None for a time outside of the calendar."""
+    try:
+        return (
+            None if milliseconds is None else f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+        )
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _platform_words(platform: PlatformSeen, now_ms: int) -> str:

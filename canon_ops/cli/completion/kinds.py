@@ -19,6 +19,7 @@ class Kind(Enum):
     HERMES_PROFILE = "hermes-profile"
     CANON_PROFILE = "canon-profile"
     AGENT_ID = "agent-id"
+    REGISTRATION = "registration"
     CONFIG_KEY = "config-key"
     VARIABLE = "variable"
     HISTORY_ID = "history-id"
@@ -48,6 +49,7 @@ ROWS: tuple[Row, ...] = (
     Row("", "canon_profile", Kind.CANON_PROFILE),
     Row("", "use_profile", Kind.CANON_PROFILE),
     Row("", "agent_id", Kind.AGENT_ID),
+    Row("profile cancel", "name", Kind.REGISTRATION),
     Row("profile", "name", Kind.CANON_PROFILE),
     Row("profile", "names", Kind.CANON_PROFILE),
     Row("config", "key", Kind.CONFIG_KEY),

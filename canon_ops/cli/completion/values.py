@@ -95,6 +95,15 @@ def _agent_ids(looking: Looking) -> Iterator[Value]:
         yield agent_id or "", agent_name or name
 
 
+def _registrations(looking: Looking) -> Iterator[Value]:
+    from canon_ops.settings.pending import PendingFile
+
+    file = looking.canon_paths().pending_file
+    looking.sees(file)
+    for name in PendingFile.parse(file.read_bytes(), file=str(file)).for_hermes():
+        yield name, "not finished"
+
+
 def _config_keys(looking: Looking) -> Iterator[Value]:
     """What the file has, then what is known and the file lacks."""
     from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, find_key
@@ -157,6 +166,7 @@ _READERS: Mapping[Kind, Callable[[Looking], Iterator[Value]]] = {
     Kind.HERMES_PROFILE: _hermes_profiles,
     Kind.CANON_PROFILE: _canon_profiles,
     Kind.AGENT_ID: _agent_ids,
+    Kind.REGISTRATION: _registrations,
     Kind.CONFIG_KEY: _config_keys,
     Kind.VARIABLE: _variables,
     Kind.HISTORY_ID: _history_ids,

@@ -63,9 +63,9 @@ def _to_go_on(examination: Examination, pending: PendingFile, name: str, again: 
     if current in (None, name):
         return Fix(again)
     return Fix(
-        f"delete {name} from {pending.file} when nobody waits for it; to go on with it in another Hermes profile, "
-        f"which then uses it instead of {current}: "
-        f"canon-ops setup canon --canon-profile {shlex.quote(name)} --profile PROFILE"
+        f"{examination.command(f'profile cancel {shlex.quote(name)}')}   (when nobody waits for it; to go on with it "
+        f"in another Hermes profile, which then uses it instead of {current}: "
+        f"canon-ops setup canon --canon-profile {shlex.quote(name)} --profile PROFILE)"
     )
 
 
@@ -86,7 +86,8 @@ CHECKS = (
         about=About(
             "`canon-ops setup canon` was stopped, or the owner has not answered yet.",
             "The agent has no key until its owner has approved it and the dialogue has been gone through again.",
-            "Run the same setup again: it goes on with the same request, and never makes a second one.",
+            "Run the same setup again: it goes on with the same request, and never makes a second one. "
+            "`canon-ops profile cancel` gives it up.",
             ("pending-registrations.json", "CANON_HOME"),
         ),
     ),

@@ -10,6 +10,7 @@ an editable installation is a developer's own and stays unless a source is named
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -254,7 +255,10 @@ def _dry_run(
     try:
         return moves_of_pip(json.loads(done.stdout), installed, but=ours)
     except (ValueError, KeyError) as exc:
-        raise InstallerFailed(f"pip of {host.python} gave no usable report of its dry run.") from exc
+        raise InstallerFailed(
+            f"pip of {host.python} gave no usable report of its dry run.",
+            fix=f"{shlex.join(installer.program)} --version   (22.2 is the oldest that can report)",
+        ) from exc
 
 
 def _checkout_requires(host: HostInstallation) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ from canon_ops.operate.package.wheel import NotAWheel, PackageAltered, Wheel, fr
 __all__ = ["Origin", "PackageSource", "WrongPackage", "find_source"]
 
 
+_SOURCES = "name a wheel or a folder with a pyproject.toml; without --source the running version is meant"
+
+
 class WrongPackage(RefusedError):
     """The source is not our distribution, or not for this host's Python."""
 
@@ -104,11 +107,11 @@ def _told(text: str, host: HostInstallation, environ: Mapping[str, str]) -> Pack
     if path.is_dir():
         return PackageSource(_fetched(str(path.absolute()), host, environ), Origin.FOLDER, str(path))
     if text.endswith(".whl") or "/" in text:
-        raise UsageError(f"--source: there is no file or folder {text}.")
+        raise UsageError(f"--source: there is no file or folder {text}.", fix=_SOURCES)
     try:
         requirement = Requirement(text)
     except InvalidRequirement as exc:
-        raise UsageError(f"--source {text!r} is no file, no folder and no name of a package.") from exc
+        raise UsageError(f"--source {text!r} is no file, no folder and no name of a package.", fix=_SOURCES) from exc
     if normalised(requirement.name) != OUR_DISTRIBUTION:
         raise UsageError(f"--source {text!r} is not {OUR_DISTRIBUTION}.", fix=f"--source {OUR_DISTRIBUTION}")
     return PackageSource(_fetched(text, host, environ), Origin.INDEX, text)

@@ -17,6 +17,7 @@ import csv
 import hashlib
 import io
 import os
+import shlex
 import tomllib
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,7 @@ from canon_ops.errors import OutsideError, RefusedError
 
 __all__ = ["NotAWheel", "PackageAltered", "Wheel", "from_checkout", "from_installed"]
 
+_OTHER_SOURCE = "name a wheel that is whole: canon-ops install --source WHEEL"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest moment that a zip archive can write
 _INSTALLERS_OWN = frozenset({"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"})
 _COMPILED = frozenset({".pyc", ".pyo"})
@@ -97,7 +99,9 @@ class Wheel:
         try:
             return cls.parse(file.read_bytes(), file.name)
         except OSError as exc:
-            raise OutsideError(f"{file} cannot be read: {exc.strerror}.", file=str(file)) from exc
+            raise OutsideError(
+                f"{file} cannot be read: {exc.strerror}.", fix=f"ls -l {shlex.quote(str(file))}", file=str(file)
+            ) from exc
 
     @classmethod
     def parse(cls, data: bytes, file_name: str) -> Wheel:
@@ -145,7 +149,9 @@ def from_installed(info: Path, *, prefix: Path, intact: bool) -> Wheel:
             continue
         place = _place(path, site, prefix)
         if place.parts[0] == ".." or place.is_absolute():
-            raise PackageAltered(f"RECORD of {info.name} names {path}, outside {prefix}.", file=str(info / "RECORD"))
+            raise PackageAltered(
+                f"RECORD of {info.name} names {path}, outside {prefix}.", fix=_OTHER_SOURCE, file=str(info / "RECORD")
+            )
         inside_site = not _is_outside_site(path, site, prefix)
         file = (site if inside_site else prefix) / place
         if not inside_site and place.parts[0] == "bin" and place.name in scripts:
@@ -201,7 +207,9 @@ def from_checkout(info: Path, root: Path) -> Wheel:
             inside = PurePosixPath(target, *file.relative_to(source).parts)
             contents[f"{data_folder}/{inside}"] = file.read_bytes(), False
     if not contents:
-        raise PackageAltered(f"{root} holds none of the packages that its pyproject.toml names.", file=str(root))
+        raise PackageAltered(
+            f"{root} holds none of the packages that its pyproject.toml names.", fix=_OTHER_SOURCE, file=str(root)
+        )
     for file in _sources(info):
         name = f"{info.name}/{file.relative_to(info).as_posix()}"
         if not _is_the_installers(name, info.name):
@@ -219,7 +227,9 @@ def _build_table(root: Path) -> dict[str, dict[str, str]]:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
         found: dict[str, dict[str, str]] = table["tool"]["hatch"]["build"]["targets"]["wheel"]
     except (OSError, ValueError, KeyError) as exc:
-        raise PackageAltered(f"{file} does not say what belongs into the wheel.", file=str(file)) from exc
+        raise PackageAltered(
+            f"{file} does not say what belongs into the wheel.", fix=_OTHER_SOURCE, file=str(file)
+        ) from exc
     return found
 
 

@@ -186,3 +186,34 @@ def test_prune_drops_old_ends(program: Runner, file: Path) -> None:
 
     assert program("approvals", "prune", "--json").json["data"]["approval_ids"] == ["old"]
     assert set(json.loads(file.read_text())) == set(root)
+
+
+def test_status_counts_what_is_open_and_due(program: Runner, file: Path) -> None:
+    """Two are open, one of them expires first; a decision that nobody was told of is for a gateway to act on."""
+    (file.parents[1] / ".hermes" / "config.yaml").write_text("{}\n")
+
+    seen = program("status", "--json").json["data"]["profiles"][0]["approvals"]
+    screen = program("status", terminal=True).out
+
+    assert seen == {"open": 2, "first_expires_at_ms": 9e12, "due": 2, "damaged": 0}
+    assert "2 open, the first expires 2255-03-14 16:00 UTC" in screen
+    assert "2 approvals wait for a gateway to act." in screen
+
+
+def test_status_is_quiet_without_a_registry(program: Runner, home: Path) -> None:
+    """Most homes have none: no row, and null for scripts."""
+    (home / ".hermes").mkdir()
+
+    assert program("status", "--json").json["data"]["profiles"][0]["approvals"] is None
+    assert "Approvals" not in program("status", terminal=True).out
+
+
+def test_status_tells_a_damaged_registry(program: Runner, file: Path) -> None:
+    """Its own line with its own cure; all else stands."""
+    file.write_text("[")
+
+    ran = program("status", "--json")
+
+    (told,) = [one for one in ran.json["data"]["profiles"][0]["in_the_way"] if one["about"] == "approvals"]
+    assert told["fix"] is not None
+    assert ran.json["data"]["profiles"][0]["gateway"] is not None

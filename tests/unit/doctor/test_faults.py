@@ -199,8 +199,8 @@ def test_an_old_request_does_not_take_a_home_that_works(clinic: Clinic) -> None:
     (alone,) = (one.finding.fix for one in clinic.examine().findings if one.check.id == "registration.pending")
 
     assert beside is not None and alone is not None
-    assert beside.command.startswith(f"delete new from {clinic.user / '.canon' / 'pending-registrations.json'} when")
-    assert beside.command.endswith(" instead of ops: canon-ops setup canon --canon-profile new --profile PROFILE")
+    assert beside.command.startswith("canon-ops profile cancel new   (when nobody waits for it;")
+    assert beside.command.endswith(" instead of ops: canon-ops setup canon --canon-profile new --profile PROFILE)")
     assert alone.command == "canon-ops setup canon --canon-profile new"
 
 

@@ -60,6 +60,7 @@ def test_keys_of_the_file_come_first_and_known_ones_follow(ask: Ask) -> None:
         ("hermes-profile", ["default", "work"]),
         ("canon-profile", ["ops"]),
         ("agent-id", ["agent_1"]),
+        ("registration", []),
         ("history-id", []),
     ],
 )
@@ -91,6 +92,14 @@ def test_a_file_that_moves_is_followed(ask: Ask, home: Path) -> None:
     (home / ".hermes" / ".env").write_text(f"CANON_HOME={home / 'other'}\n")
 
     assert ask("canon-profile") == ["moved"]
+
+
+def test_a_registration_that_begins_is_offered(ask: Ask, home: Path) -> None:
+    """Also after an answer was kept while there was none."""
+    assert ask("registration") == []
+    (home / ".canon" / "pending-registrations.json").write_text(json.dumps({"new": {"profile": "new"}}))
+
+    assert ask("registration") == ["new"]
 
 
 def test_homes_are_told_apart(ask: Ask, home: Path) -> None:
