@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.crash_canon import Outcome, crash, schedule
+from tests.support.crash_canon import Hits, Outcome, crash, schedule
 
 pytestmark = [pytest.mark.host]
 
-ORDER = "order at the end of a turn"
+
+@pytest.fixture(scope="module")
+def hits(pytestconfig: pytest.Config) -> Iterator[Hits]:
+    """What the kills of all schedules hit, told at the end."""
+    hits = Hits()
+    yield hits
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(f"\n\n{hits.table()}", end="")  # noqa: T201
 
 
-def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str, *, strict: bool = True) -> None:
-    """The promises of the product, after the numbers.
-
-    Args:
-        strict: also that no turn is called closed before its answer. Seen once in fifty kills, not understood yet: the
-            long target shows it, the slice of every run does not stop for it.
-    """
+def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str, hits: Hits) -> None:
+    """The promises of the product, after the numbers."""
+    hits.add(outcome)
     with capsys.disabled():
         numbers = {
             "lost": len(outcome.lost),
@@ -29,6 +34,8 @@ def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str, *, s
             "salvaged": len(outcome.salvaged),
             "unsettled": len(outcome.left),
             "breaches": len(outcome.breaches),
+            "kills put off": outcome.spared,
+            "distinct traces": len(outcome.traces),
         }
         kills = f"{sum(outcome.phases.values())} kills {dict(outcome.phases)}"
         found = ", ".join(f"{count} {what}" for what, count in numbers.items())
@@ -36,27 +43,31 @@ def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str, *, s
     assert outcome.lost == []
     assert outcome.unmarked == []
     assert outcome.salvaged == []
-    assert [breach for breach in outcome.breaches if strict or not breach.startswith(ORDER)] == []
+    assert outcome.breaches == []
     assert outcome.left == []
     assert outcome.wanted
 
 
 @pytest.mark.timeout(600)
-def test_three_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_three_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits) -> None:
     """T1: at work, idle and while it starts; the slice of `make crash-canon` that every run has."""
-    check(crash(tmp_path, schedule(1, 3), seed=1), capsys, "seed 1", strict=False)
+    check(crash(tmp_path, schedule(1, 3), seed=1), capsys, "seed 1", hits)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_two_hundred_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
+def test_two_hundred_kills_lose_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits, seed: int
+) -> None:
     """T1: ten schedules of twenty kills."""
-    check(crash(tmp_path, schedule(seed, 20), seed=seed), capsys, f"seed {seed}")
+    check(crash(tmp_path, schedule(seed, 20), seed=seed), capsys, f"seed {seed}", hits)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
-def test_ten_kills_with_the_hosts_guard_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ten_kills_with_the_hosts_guard_lose_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits
+) -> None:
     """X3: with the guard on, the host resumes nothing after three kills in a minute; then we hand over ourselves."""
-    check(crash(tmp_path, schedule(7, 10), seed=7, guard=True), capsys, "with the guard")
+    check(crash(tmp_path, schedule(7, 10), seed=7, guard=True), capsys, "with the guard", hits)

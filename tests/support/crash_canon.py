@@ -6,6 +6,12 @@ know nothing of the kills. When the last kill is done the gateway lives, and eve
 
 What is allowed: a second answer, when it carries the mark. What is not: a message without an answer, a second answer
 without the mark, a message of the server's own making (a dead turn's narration), a row that is never settled.
+
+A message at which the gateway has died ten times is given up, and its people are told so (inbox/items.py); a kill waits
+for one that has nearly come so far, because on a slow machine each of its runs would end in the next kill.
+
+What each kill hit is read from the disk that it left, with nobody writing any more: how far every message had come,
+what the outbox owed, what stood on the node. The steps of all rooms together are the kill's *trace*, see :data:`STEPS`.
 """
 
 from __future__ import annotations
@@ -14,22 +20,23 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from canon_hermes_plugin.inbox.items import RUNS
 from canon_hermes_plugin.state_file import SCHEMA
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
-from canon_ops.durable import read_once
+from canon_ops.durable import Snapshot, read_once
 from canon_ops.sandbox.stage import WaitTimeout
 from canon_ops.sandbox.state import World
 from tests.support.gateways import Stage, canon_stage, start_gateway
 
-__all__ = ["Kill", "Moment", "Outcome", "crash", "schedule"]
+__all__ = ["STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
 
 ROOMS = 4
 ANSWER_S = 45.0
@@ -40,6 +47,19 @@ ANSWERS = (
     '[tool todo {{"todos": []}}] [say {answer}]',
     "[wait 1] [say {answer}]",
 )
+
+
+STEPS = (
+    "quiet",  # nothing was under way
+    "recorded",  # the message was on our disk
+    "handed",  # the host had it
+    "started",  # its run had begun, and people saw nothing of it
+    "shown",  # and people saw something of it
+    "owed",  # its answer was in the outbox, and not on Canon for certain
+    "closing",  # Canon had the answer; the turn was not closed, or its node not gone
+)
+"""How far one room had come; a room is as far as the oldest of its messages that is not finished."""
+PHASES = ("starting", "idle", "at work")
 
 
 class Moment(StrEnum):
@@ -66,6 +86,9 @@ class Outcome:
         answers: message → its finished answers, as people see them.
         wanted: message → the answer that it must get.
         phases: how many kills hit a gateway in which phase.
+        traces: what the kills hit: the phase, and the steps of all rooms in order.
+        coverage: (step, phase) → how many rooms were there at a kill.
+        spared: how often a kill waited for a message that had died too often.
         salvaged: messages that the server made of a dead turn's node.
         breaches: other promises that were broken.
         left: rows of inbox and outbox that are not settled at the end.
@@ -74,6 +97,9 @@ class Outcome:
     wanted: dict[str, str] = field(default_factory=dict)
     answers: dict[str, list[str]] = field(default_factory=dict)
     phases: Counter[str] = field(default_factory=Counter)
+    traces: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    coverage: Counter[tuple[str, str]] = field(default_factory=Counter)
+    spared: int = 0
     salvaged: list[str] = field(default_factory=list)
     breaches: list[str] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
@@ -135,7 +161,11 @@ def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False
         talker.start()
         try:
             for kill in kills:
-                outcome.phases[_kill(stage, kill, rest_s)] += 1
+                outcome.spared += _spare(stage)
+                phase, steps = _kill(stage, kill, rest_s, rooms)
+                outcome.phases[phase] += 1
+                outcome.traces[(phase, *steps)] += 1
+                outcome.coverage.update((step, phase) for step in steps)
         finally:
             done.set()
             talker.join()
@@ -145,8 +175,47 @@ def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False
     return outcome
 
 
-def _kill(stage: Stage, kill: Kill, rest_s: float) -> str:
-    """Let the gateway live for a while, kill it, start the next one; the phase in which it was killed."""
+@dataclass(slots=True)
+class Hits:
+    """What all the kills of several runs hit. Source: decisions T6."""
+
+    traces: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    coverage: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        self.traces.update(outcome.traces)
+        self.coverage.update(outcome.coverage)
+
+    def table(self) -> str:
+        """How many traces, and the steps against the phases; ``-`` is what no kill has hit."""
+        lines = [
+            f"{self.traces.total()} kills, {len(self.traces)} distinct traces; rooms at a kill, by step and phase:"
+        ]
+        lines.append("step".ljust(10) + "".join(phase.rjust(10) for phase in PHASES))
+        for step in STEPS:
+            cells = [str(self.coverage[step, phase] or "-") for phase in PHASES]
+            lines.append(step.ljust(10) + "".join(cell.rjust(10) for cell in cells))
+        return "\n".join(lines)
+
+
+def _spare(stage: Stage) -> bool:
+    """Let the gateway live until no message is one death away from being given up; whether that was needed."""
+    if _most_runs(stage) < RUNS - 1:
+        return False
+    stage.gateway.wait_ready()
+    deadline = time.monotonic() + SETTLED_S
+    while _most_runs(stage) >= RUNS - 1 and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return True
+
+
+def _most_runs(stage: Stage) -> int:
+    sql = "SELECT coalesce(max(runs), 0) FROM inbox WHERE state <> 'settled'"
+    return int(read_once(state_path(stage.home.home.path), SCHEMA, lambda snapshot: snapshot.value(sql)))
+
+
+def _kill(stage: Stage, kill: Kill, rest_s: float, rooms: Sequence[str]) -> tuple[str, list[str]]:
+    """Let the gateway live for a while, kill it, start the next one; its phase at the kill, and each room's step."""
     phase = "starting"
     if kill.moment is not Moment.START:
         stage.gateway.wait_ready()
@@ -160,8 +229,32 @@ def _kill(stage: Stage, kill: Kill, rest_s: float) -> str:
     if phase == "idle" and stage.box.engine.read(_is_at_work):
         phase = "at work"
     stage.gateway.kill()
+    steps = _steps(stage, rooms)
     stage.gateway = start_gateway(stage.home, stage.log)
-    return phase
+    return phase, steps
+
+
+def _steps(stage: Stage, rooms: Sequence[str]) -> list[str]:
+    def look(snapshot: Snapshot) -> tuple[dict[str, str], set[str], set[str]]:
+        items = snapshot.all("SELECT conversation_id, state FROM inbox WHERE state <> 'settled' ORDER BY number DESC")
+        owed = snapshot.all("SELECT conversation_id FROM outbox")
+        turns = snapshot.all("SELECT conversation_id FROM turns")
+        return dict(map(tuple, items)), {row[0] for row in owed}, {row[0] for row in turns}
+
+    states, owed, turns = read_once(state_path(stage.home.home.path), SCHEMA, look)
+    shown = stage.box.engine.read(
+        lambda world: {room for (room, _), node in world.nodes.items() if not node.is_empty()}
+    )
+    return [_step(room, states, owed, turns, shown) for room in rooms]
+
+
+def _step(room: str, states: Mapping[str, str], owed: Set[str], turns: Set[str], shown: Set[str]) -> str:
+    if room in owed:
+        return "owed"
+    state = states.get(room)
+    if state is None:
+        return "closing" if room in turns else "quiet"
+    return "shown" if state == "started" and room in shown else state
 
 
 def _finals(world: World) -> list[str]:
