@@ -41,6 +41,7 @@ __all__ = ["STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
 ROOMS = 4
 ANSWER_S = 45.0
 SETTLED_S = 240.0
+READY_S = 180.0  # a busy machine starts a gateway in more than a minute
 ANSWERS = (
     "[say {answer}]",
     "[slow 2] [say {answer}]",
@@ -169,7 +170,7 @@ def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False
         finally:
             done.set()
             talker.join()
-        stage.gateway.wait_ready()
+        stage.gateway.wait_ready(timeout_s=READY_S)
         _wait_for_answers(stage, outcome)
         _look(stage, rooms, outcome)
     return outcome
@@ -202,7 +203,7 @@ def _spare(stage: Stage) -> bool:
     """Let the gateway live until no message is one death away from being given up; whether that was needed."""
     if _most_runs(stage) < RUNS - 1:
         return False
-    stage.gateway.wait_ready()
+    stage.gateway.wait_ready(timeout_s=READY_S)
     deadline = time.monotonic() + SETTLED_S
     while _most_runs(stage) >= RUNS - 1 and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -218,7 +219,7 @@ def _kill(stage: Stage, kill: Kill, rest_s: float, rooms: Sequence[str]) -> tupl
     """Let the gateway live for a while, kill it, start the next one; its phase at the kill, and each room's step."""
     phase = "starting"
     if kill.moment is not Moment.START:
-        stage.gateway.wait_ready()
+        stage.gateway.wait_ready(timeout_s=READY_S)
         time.sleep(rest_s)
         if kill.moment is Moment.ANSWER:
             had = len(_finals(stage.box.engine.world))

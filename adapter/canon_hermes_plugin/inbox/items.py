@@ -63,7 +63,7 @@ class Item:
         payload: the event's data, as the stream brought it.
         background: what was said before it without asking for a turn; it was taken for this item.
         session: the host's session; None before the host had it.
-        turn_id: the turn of its newest run; the next run is the same turn.
+        turn_id: the turn of its newest run; the next run is the same turn. None when that was told to be over.
         runs: how many runs have begun.
     """
 

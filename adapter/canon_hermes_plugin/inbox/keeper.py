@@ -17,7 +17,7 @@ from typing import Any, Final
 from canon_hermes_plugin.inbox import cursors, store, turns
 from canon_hermes_plugin.inbox.cursors import Gap, GapKind, Step
 from canon_hermes_plugin.inbox.items import Item, Settlement, State, after_run
-from canon_hermes_plugin.inbox.recovery import DeadTurn
+from canon_hermes_plugin.inbox.recovery import DeadTurn, continued
 from canon_hermes_plugin.inbox.store import Receipt
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import StateFile
@@ -195,7 +195,8 @@ class Inbox:
         item_id = self._item_of.pop(effect.turn_id, None)
         if effect.turn_id in self._noted:
             self._noted.discard(effect.turn_id)
-            self._file.write(turns.close_turn, self._owner, effect.turn_id)
+            if not effect.goes_on:
+                self._file.write(turns.close_turn, self._owner, effect.turn_id)
         if item_id is None:
             return
         after = after_run(effect.outcome, effect.evidence, is_stopping=is_stopping)
@@ -203,7 +204,8 @@ class Inbox:
             self.settle(item_id, after)
         elif after is State.HANDED:
             self._given_back = item_id
-            self._file.write(store.give_back, self._owner, item_id, now_ms=self._clock.now_ms())
+            now_ms = self._clock.now_ms()
+            self._file.write(store.give_back, self._owner, item_id, goes_on=effect.goes_on, now_ms=now_ms)
 
     def cleared(self, conversation_id: str) -> None:
         """The node of a conversation is gone."""
@@ -261,13 +263,14 @@ class Inbox:
 
 
 def _remains(snapshot: Snapshot, *, owner: Owner, is_first: bool) -> Remains:
+    dead = tuple(turns.dead_turns(snapshot, owner))
     return Remains(
         is_first=is_first,
         cursor=cursors.cursor(snapshot, owner),
         known=tuple(store.settled_ids(snapshot, owner, limit=REMEMBERED)),
         background=store.background(snapshot, owner),
-        items=tuple(store.unsettled(snapshot, owner)),
-        turns=tuple(turns.dead_turns(snapshot, owner)),
+        items=tuple(continued(item, dead) for item in store.unsettled(snapshot, owner)),
+        turns=dead,
     )
 
 

@@ -14,12 +14,12 @@ Source: decisions X1-X3; defects D24, D37.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from canon_hermes_plugin.inbox.items import Item, State
 
-__all__ = ["DeadTurn", "Remedy", "Rest", "remedy_for", "rest_of"]
+__all__ = ["DeadTurn", "Remedy", "Rest", "continued", "remedy_for", "rest_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +70,15 @@ def rest_of(turn: DeadTurn, items: Sequence[Item], answered: frozenset[str]) -> 
         return Rest.SILENT
     if turn.turn_id in answered:
         return Rest.AFTER_ANSWER
-    goes_on = any(item.turn_id == turn.turn_id and remedy_for(item) is Remedy.AWAIT_ADOPTION for item in items)
+    goes_on = any(item.turn_id == turn.turn_id and not item.is_exhausted for item in items)
     return Rest.GOES_ON if goes_on else Rest.INTERRUPTED
+
+
+def continued(item: Item, turns: Sequence[DeadTurn]) -> Item:
+    """The item as it is run again: as the same turn, if that one is still open on Canon.
+
+    A turn that is closed stays closed, by a gateway that stopped or by a run without a trace: an answer of it would
+    come after its end. A turn of which nothing is known any more was closed, and its node is gone.
+    """
+    is_open = any(turn.turn_id == item.turn_id and not turn.was_closed for turn in turns)
+    return item if is_open else replace(item, turn_id=None)

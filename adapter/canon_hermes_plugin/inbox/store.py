@@ -116,9 +116,11 @@ HAND: Final = f"""UPDATE inbox
 START: Final = f"""UPDATE inbox
     SET state = 'started', session = :session, turn_id = :turn_id, runs = runs + 1, changed_at_ms = :now_ms
     WHERE {OF_OWNER} AND item_id = :item_id AND state <> 'settled'"""
-# A run without a trace did not count; one that died before it still does.
+# A run without a trace did not count; one that died before it still does. A turn that was told to be over is not begun
+# again: its answer would come after its end.
 GIVE_BACK: Final = f"""UPDATE inbox
-    SET state = iif(runs > 1, 'started', 'handed'), runs = max(0, runs - 1), changed_at_ms = :now_ms
+    SET state = iif(runs > 1, 'started', 'handed'), runs = max(0, runs - 1),
+        turn_id = iif(:goes_on, turn_id, NULL), changed_at_ms = :now_ms
     WHERE {OF_OWNER} AND item_id = :item_id AND state = 'started'"""
 SETTLE: Final = f"""UPDATE inbox
     SET state = 'settled', settlement = :settlement, payload = '', background = '[]', changed_at_ms = :now_ms
@@ -198,9 +200,13 @@ def started(transaction: Transaction, owner: Owner, item_id: str, *, session: st
     transaction.run(START, {**columns(owner), **values})
 
 
-def give_back(transaction: Transaction, owner: Owner, item_id: str, *, now_ms: int) -> None:
-    """The run left no trace: the host only queued the item."""
-    transaction.run(GIVE_BACK, {**columns(owner), "item_id": item_id, "now_ms": now_ms})
+def give_back(transaction: Transaction, owner: Owner, item_id: str, *, goes_on: bool, now_ms: int) -> None:
+    """The run left no trace: the host only queued the item, or lost it.
+
+    Args:
+        goes_on: the next run is the same turn; otherwise that one was closed on Canon.
+    """
+    transaction.run(GIVE_BACK, {**columns(owner), "item_id": item_id, "goes_on": int(goes_on), "now_ms": now_ms})
 
 
 def settle(transaction: Transaction, owner: Owner, item_id: str, why: Settlement, *, now_ms: int) -> bool:

@@ -139,12 +139,18 @@ class Warn:
 
 @dataclass(frozen=True, slots=True)
 class TurnClosed:
-    """The turn is over and its node is gone: drop what the shell keeps for it (authority, media, responder)."""
+    """The turn is over and its node is gone: drop what the shell keeps for it (authority, media, responder).
+
+    Attributes:
+        goes_on: only this run of it is over: the host has put its message back into the queue, Canon was told nothing,
+            and the next run is the same turn.
+    """
 
     turn_id: TurnId
     conversation_id: ConversationId
     outcome: Outcome
     evidence: Evidence
+    goes_on: bool = False
 
 
 Effect: TypeAlias = PublishState | WritePreview | RetireNode | ClearNode | DeliverFinal | WakeAt | Warn | TurnClosed

@@ -359,7 +359,8 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     turn = replace(turn, ended=replace(event, outcome=outcome), activity=turn.activity.finished())
     if event.put_off and not (turn.ran or turn.candidate or turn.silenced):
         closed = replace(turn, phase=Phase.CLOSED, preview=previews.drop(turn.preview))
-        return Step(closed, (TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE),))
+        put_off = TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE, goes_on=True)
+        return Step(closed, (put_off,))
     if outcome is Outcome.SUCCESS or turn.silenced:
         return _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
     return _close(turn, Evidence.NONE, clear=turn.may_hold_node)

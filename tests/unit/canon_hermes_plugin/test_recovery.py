@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
-from canon_hermes_plugin.inbox import cursors, store
+from canon_hermes_plugin.inbox import cursors, store, turns
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_place import state_path
@@ -52,7 +53,9 @@ async def test_a_start_without_a_text_is_the_run_of_what_died(tmp_path: Path) ->
     with canon_box() as box:
         rows, owner, message_id = left(box, tmp_path)
         session = f"agent:main:canon:dm:{box.endpoints.conversation_id}"
-        rows(store.started, owner, message_id, session=session, turn_id="hermes-11112222333344445555", now_ms=NOW)
+        turn_id = "hermes-11112222333344445555"
+        rows(turns.open_turn, owner, turn_id, box.endpoints.conversation_id, now_ms=NOW)
+        rows(store.started, owner, message_id, session=session, turn_id=turn_id, now_ms=NOW)
         async with hosted(box, answers, home=tmp_path) as stage:
             source = stage.adapter.build_source(chat_id=box.endpoints.conversation_id, chat_type="dm")
             from gateway.platforms.base import MessageEvent, MessageType
@@ -68,6 +71,56 @@ async def test_a_start_without_a_text_is_the_run_of_what_died(tmp_path: Path) ->
         assert "recovered" in event.text
         assert answer["text"] == ANSWER_MARK + "Yes, I am."
         assert answer["metadata"]["turnId"] == "hermes-11112222333344445555"
+
+
+async def test_a_turn_that_was_closed_on_canon_is_not_opened_again(tmp_path: Path) -> None:
+    """X2, X3: a run that left no trace was told to be over, so its message gets another turn after a restart."""
+
+    async def nothing(event: Any, adapter: Any) -> None:
+        """The host reports success for a message that it only queued, and has lost."""
+
+    with canon_box() as box:
+        async with hosted(box, nothing, home=tmp_path):
+            message_id = box.human.say(None, "are you there?")
+            await until(lambda: [state["state"] for state in box.human.turns()][-1:] == ["completed"])
+        async with hosted(box, answers, home=tmp_path):
+            (answer,) = await box.until("answer", to=message_id)
+            await box.until("idle")
+
+        told = [(state["turnId"], state["state"]) for state in box.human.turns()]
+        assert box.breaches() == []
+        assert [state for turn_id, state in told if turn_id == told[0][0]] == ["thinking", "completed"]
+        assert answer["metadata"]["turnId"] != told[0][0]
+
+
+async def test_a_run_that_a_stop_interrupted_is_another_turn_afterwards(tmp_path: Path) -> None:
+    """X3: people were told that the turn was interrupted; the answer, marked, belongs to a new one."""
+    begun = asyncio.Event()
+
+    async def stuck(event: Any, adapter: Any) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with canon_box() as box:
+        async with hosted(box, stuck, home=tmp_path) as stage:
+            message_id = box.human.say(None, "are you there?")
+            await begun.wait()
+            await until(lambda: box.human.turns())
+            await stage.adapter.disconnect()
+        async with hosted(box, answers, home=tmp_path) as stage:
+            source = stage.adapter.build_source(chat_id=box.endpoints.conversation_id, chat_type="dm")
+            from gateway.platforms.base import MessageEvent, MessageType
+
+            await stage.adapter.handle_message(
+                MessageEvent(text="", message_type=MessageType.TEXT, source=source, internal=True)
+            )
+            (answer,) = await box.until("answer", to=message_id)
+            await box.until("idle")
+
+        told = [(state["turnId"], state["state"]) for state in box.human.turns()]
+        assert box.breaches() == []
+        assert [state for turn_id, state in told if turn_id == told[0][0]] == ["thinking", "interrupted"]
+        assert (answer["metadata"]["turnId"] != told[0][0], told[-1][1]) == (True, "completed")
 
 
 async def test_an_owed_answer_is_sent_under_its_old_id(tmp_path: Path) -> None:

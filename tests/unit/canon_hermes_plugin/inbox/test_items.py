@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from canon_hermes_plugin.inbox.items import RUNS, Item, Settlement, State, after_run
-from canon_hermes_plugin.inbox.recovery import DeadTurn, Remedy, Rest, remedy_for, rest_of
+from canon_hermes_plugin.inbox.recovery import DeadTurn, Remedy, Rest, continued, remedy_for, rest_of
 from canon_hermes_plugin.turn.effects import Evidence
 from canon_hermes_plugin.turn.events import Outcome
 
@@ -57,6 +59,7 @@ def test_what_a_dead_gateway_left_is_handed_over_again(item: Item, remedy: Remed
     [
         pytest.param((), frozenset(), False, Rest.INTERRUPTED, id="nobody-goes-on"),
         pytest.param((an_item(State.STARTED, runs=1, turn="t1"),), frozenset(), False, Rest.GOES_ON, id="run-again"),
+        pytest.param((an_item(State.HANDED, turn="t1"),), frozenset(), False, Rest.GOES_ON, id="put-off"),
         pytest.param((an_item(State.STARTED, runs=1, turn="t2"),), frozenset(), False, Rest.INTERRUPTED, id="another"),
         pytest.param(
             (an_item(State.STARTED, runs=RUNS, turn="t1"),), frozenset(), False, Rest.INTERRUPTED, id="given-up"
@@ -70,3 +73,21 @@ def test_a_dead_turn_is_laid_to_rest(
 ) -> None:
     """D24, D37: what Canon is told last depends on whether the turn goes on, or its answer is still on its way."""
     assert rest_of(DeadTurn("t1", "c1", 1, was_closed), items, answered) is rest
+
+
+@pytest.mark.parametrize(
+    ("turns", "turn_id"),
+    [
+        pytest.param((DeadTurn("t1", "c1", 1), DeadTurn("t2", "c1", 2, True)), "t1", id="open"),
+        pytest.param((DeadTurn("t1", "c1", 1, True),), None, id="closed"),
+        pytest.param((DeadTurn("t2", "c1", 1),), None, id="closed-and-its-node-gone"),
+    ],
+)
+@pytest.mark.parametrize("state", [State.HANDED, State.STARTED])
+def test_a_message_is_run_again_as_the_same_turn_while_that_is_open(
+    turns: tuple[DeadTurn, ...], turn_id: str | None, state: State
+) -> None:
+    """X3: an answer that came after its turn's end would contradict what people were told."""
+    item = an_item(state, runs=1, turn="t1")
+
+    assert continued(item, turns) == replace(item, turn_id=turn_id)

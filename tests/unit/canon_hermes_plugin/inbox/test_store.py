@@ -76,13 +76,23 @@ def test_a_run_begins_is_given_back_and_begins_again(rows: Rows) -> None:
     recorded(rows)
     handed(rows)
     started(rows)
-    rows(store.give_back, OWNER, "m1", now_ms=NOW)
+    rows(store.give_back, OWNER, "m1", goes_on=True, now_ms=NOW)
     (queued,) = rows(store.unsettled, OWNER)
     started(rows, turn="t2")
     (again,) = rows(store.unsettled, OWNER)
 
-    assert (queued.state, queued.runs) == (State.HANDED, 0)
+    assert (queued.state, queued.runs, queued.turn_id) == (State.HANDED, 0, "t1")
     assert (again.state, again.turn_id, again.runs) == (State.STARTED, "t2", 1)
+
+
+def test_a_turn_that_was_told_to_be_over_is_not_kept_for_the_next_run(rows: Rows) -> None:
+    """X2: the message waits again, and its next run begins a turn of its own."""
+    recorded(rows)
+    started(rows)
+    rows(store.give_back, OWNER, "m1", goes_on=False, now_ms=NOW)
+
+    (waiting,) = rows(store.unsettled, OWNER)
+    assert (waiting.state, waiting.turn_id) == (State.HANDED, None)
 
 
 def test_a_run_that_died_is_not_forgotten_by_one_without_a_trace(rows: Rows) -> None:
@@ -90,7 +100,7 @@ def test_a_run_that_died_is_not_forgotten_by_one_without_a_trace(rows: Rows) -> 
     recorded(rows)
     started(rows)  # and the gateway dies
     started(rows)
-    rows(store.give_back, OWNER, "m1", now_ms=NOW)
+    rows(store.give_back, OWNER, "m1", goes_on=True, now_ms=NOW)
 
     (item,) = rows(store.unsettled, OWNER)
     assert (item.state, item.runs) == (State.STARTED, 1)
@@ -112,7 +122,7 @@ def test_what_is_settled_keeps_its_id_only(rows: Rows) -> None:
     second = rows(store.settle, OWNER, "m1", Settlement.FAILURE, now_ms=NOW)
     started(rows)
     handed(rows, background=("x",))
-    rows(store.give_back, OWNER, "m1", now_ms=NOW)
+    rows(store.give_back, OWNER, "m1", goes_on=True, now_ms=NOW)
 
     assert (first, second, recorded(rows)) == (True, False, Receipt.KNOWN)
     assert rows(store.unsettled, OWNER) == []

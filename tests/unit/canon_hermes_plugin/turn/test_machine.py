@@ -541,7 +541,7 @@ def test_a_run_that_the_host_put_off_closes_without_a_word() -> None:
 
     step = on_event(turn, Ended(Outcome.SUCCESS, put_off=True), now_ms=2_000)
 
-    assert step.effects == (TurnClosed(turn.id, turn.conversation_id, Outcome.SUCCESS, Evidence.NONE),)
+    assert step.effects == (TurnClosed(turn.id, turn.conversation_id, Outcome.SUCCESS, Evidence.NONE, goes_on=True),)
 
 
 def test_a_run_in_which_the_model_was_called_has_evidence() -> None:
