@@ -153,8 +153,9 @@ def uncured() -> list[tuple[str, str]]:
     classes = {node.name: node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     found = []
     for file, tree in trees.items():
+        name_of_file = _name_of(file)
         for node in ast.walk(tree):
-            place = f"{_name_of(file)}:{getattr(node, 'lineno', 0)}"
+            place = f"{name_of_file}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Call):
                 module, _, name = ast.unparse(node.func).rpartition(".")
                 if (
