@@ -8,6 +8,8 @@ Source: decisions X4, X9.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from canon_hermes_plugin.state_place import state_path
 from canon_ops.doctor.check import About, Answer, Check, Finding, Place, Status
 from canon_ops.doctor.examination import Examination
@@ -33,6 +35,23 @@ def _outbox(examination: Examination) -> Answer:
     return look_at_outbox(examination)
 
 
+def _of_registry(name: str) -> Callable[[Examination], Answer]:
+    """A look at the registry of approvals, which is loaded only where there is one."""
+
+    def look(examination: Examination) -> Answer:
+        file = examination.canon().detached_approvals_file
+        if not file.exists():
+            return Finding(Status.OK, "No approval has been asked for from here.", at=Place(str(file)))
+        from canon_hermes_plugin.approvals import examined
+
+        answer: Answer = getattr(examined, name)(examination)
+        return answer
+
+    return look
+
+
+REGISTRY = ("detached-approvals.json", "detached-approvals.audit", "CANON_HOME")
+
 CHECKS = (
     Check(
         "canon.inbox",
@@ -56,6 +75,54 @@ CHECKS = (
             "The answer exists and nobody has got it.",
             "Look at it with canon-ops outbox show, mend the reason, then canon-ops outbox retry; or discard it.",
             ("plugins/canon/state.sqlite3",),
+        ),
+    ),
+    Check(
+        "approvals.registry",
+        "Approvals",
+        "Is the registry of approvals whole, and does its history fit it?",
+        _of_registry("look_at_registry"),
+        about=About(
+            "Another program or a person edited the file, a disk failed, or a newer version wrote it.",
+            "A damaged entry can be neither answered nor settled; a damaged file stops every approval.",
+            "Look with canon-ops approvals verify and audit. Restore the file from a backup, or move it aside.",
+            REGISTRY,
+        ),
+    ),
+    Check(
+        "approvals.lease",
+        "Leases",
+        "Does every step of an approval that was begun go on?",
+        _of_registry("look_at_leases"),
+        about=About(
+            "The process that took the step was killed, or the clock jumped while it held the lease.",
+            "An answer that a human has given is not fetched, and its agent does not hear of it.",
+            "Start the gateway, which takes over what hangs; or run canon-ops approvals reconcile --apply.",
+            REGISTRY,
+        ),
+    ),
+    Check(
+        "approvals.expiring",
+        "Expiries",
+        "Will every open approval be answered or settled in time?",
+        _of_registry("look_at_expiries"),
+        about=About(
+            "Nobody has answered, or no gateway runs that would ask Canon what became of it.",
+            "What was to be approved does not happen, and the agent has to ask again.",
+            "Remind the human. For one past its end run canon-ops approvals reconcile --apply.",
+            REGISTRY,
+        ),
+    ),
+    Check(
+        "approvals.wake",
+        "Decisions",
+        "Has every decision reached its agent, and does every answer count?",
+        _of_registry("look_at_wakes"),
+        about=About(
+            "No gateway of the agent runs, the agent left the conversation, or somebody else answered.",
+            "A human has decided and the agent goes on waiting.",
+            "Start the gateway of that agent, let it back into the conversation, or have the agent ask again.",
+            REGISTRY,
         ),
     ),
 )

@@ -19,7 +19,7 @@ from canon_ops.hermes.homes import resolve_home
 from canon_ops.runtime.clock import ManualClock
 from tests.support.canon_state import NOW, OWNER, Rows, an_operation
 
-INBOX, OUTBOX = (check.run for check in CHECKS)
+INBOX, OUTBOX = (check.run for check in CHECKS if check.area == "canon")
 LATER = NOW + 3_600_000
 
 
