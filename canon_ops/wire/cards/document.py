@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 from canon_ops.wire.cards.fields import Fields, explain_id
-from canon_ops.wire.cards.javascript import as_string, compact_size, fits_for_certain
+from canon_ops.wire.cards.javascript import as_string, exceeds
 from canon_ops.wire.cards.limits import (
+    BLOCK_KINDS,
     LIST_STATUSES,
     MAX_CARD_BYTES,
     MEDIA_KINDS,
@@ -18,21 +19,25 @@ from canon_ops.wire.cards.limits import (
     SCHEMA,
     TONES,
 )
+from canon_ops.wire.cards.quick import compiled, is_right
 from canon_ops.wire.cards.rules import (
-    ID_TEXT,
-    Anything,
+    NUMBER_BYTES,
+    SAME_IDS,
     Array,
+    ByWord,
     Check,
     Errors,
+    Id,
     Integer,
     Key,
     Number,
     Object,
     OneOf,
     Text,
+    Unlooked,
     explain_list,
     is_finite,
-    is_id,
+    is_object,
     unsupported_keys,
 )
 
@@ -71,7 +76,12 @@ ROW = Object(
         _required("label", 120),
         _required("value", 300),
         TONE,
-        Key("confidence", Check(_is_share, "must be a number between 0 and 1")),
+        Key(
+            "confidence",
+            Check(
+                _is_share, "must be a number between 0 and 1", NUMBER_BYTES, "type({0}) is float and 0.0 <= {0} <= 1.0"
+            ),
+        ),
         Key("hint", Text(160)),
     )
 )
@@ -110,51 +120,40 @@ BLOCKS: Final[Mapping[str, Object]] = {
     "list": Object((Key("items", Array(ITEM, LIMITS["listItems"]), is_required=True),), ("kind", "title")),
     "mediaPreview": Object((Key("fallbackText", Text(500)), Key("media", MEDIA, is_required=True)), ("kind", "title")),
     "details": Object((Key("rows", Array(ROW, LIMITS["detailsRows"]), is_required=True),), ("kind", "title")),
-    "actions": Object((Key("actions", Anything, is_required=True),), ("kind", "title")),
+    "actions": Object((), ("kind", "title", "actions")),
 }
 ACTION = Object((_required("label", 120), TONE, Key("fields", Fields())), ("id",))
 CARD_KEYS: Final = frozenset({"schema", "cardId", "template", "tone", "title", "fallbackText", "blocks"})
 
 
-_accepts_title = TITLE.rule.accepts
-_accepts_card = Object(
-    (
-        Key("schema", OneOf((SCHEMA,), ""), is_required=True),
-        _required("title", 120),
-        _required("fallbackText", 500),
-        Key("template", Text(120)),
-        TONE,
-        Key("cardId", Check(is_id, "")),
-    ),
-    ("blocks",),
-).accepts
+def _quick_block(rule: Object, *more: Key) -> Object:
+    kind = Key("kind", Unlooked(max(map(len, BLOCK_KINDS)) + 2), is_required=True)
+    return Object((kind, TITLE, *rule.keys, *more))
 
 
-def _accepts(card: Any) -> bool:
-    """Whether a card is right, told quickly; False means that it has to be explained."""
-    if not _accepts_card(card):
-        return False
-    blocks = card.get("blocks")
-    if type(blocks) is not list or not 0 < len(blocks) <= LIMITS["blocks"]:
-        return False
-    action_blocks = 0
-    for block in blocks:
-        kind = block.get("kind") if type(block) is dict else None
-        rule = BLOCKS.get(kind) if type(kind) is str else None
-        if rule is None or not rule.accepts(block) or ("title" in block and not _accepts_title(block["title"])):
-            return False
-        if kind == "actions":
-            action_blocks += 1
-            if action_blocks > 1 or not _accepts_actions(block["actions"]):
-                return False
-    return fits_for_certain(card, MAX_CARD_BYTES)
-
-
-def _accepts_actions(actions: Any) -> bool:
-    if type(actions) is not list or not 0 < len(actions) <= LIMITS["actions"] or not all(map(ACTION.accepts, actions)):
-        return False
-    ids = [action.get("id") for action in actions]
-    return all(map(is_id, ids)) and len({*ids}) == len(ids)
+_QUICK_ACTION = Object((Key("id", Id, is_required=True), *ACTION.keys))
+_QUICK_ACTIONS = Array(_QUICK_ACTION, LIMITS["actions"], unless=SAME_IDS)
+_QUICK_BLOCK = ByWord(
+    "kind",
+    {
+        kind: _quick_block(rule, *([Key("actions", _QUICK_ACTIONS, is_required=True)] if kind == "actions" else []))
+        for kind, rule in BLOCKS.items()
+    },
+)
+_MANY_ACTIONS = '[item["kind"] for item in items].count("actions") > 1'
+_measure_card = compiled(
+    Object(
+        (
+            Key("schema", OneOf((SCHEMA,), ""), is_required=True),
+            _required("title", 120),
+            _required("fallbackText", 500),
+            Key("blocks", Array(_QUICK_BLOCK, LIMITS["blocks"], unless=_MANY_ACTIONS), is_required=True),
+            Key("template", Text(120)),
+            TONE,
+            Key("cardId", Id),
+        )
+    )
+)
 
 
 class _Card:
@@ -166,13 +165,13 @@ class _Card:
         self.ids: set[str] = set()
 
     def explain(self, card: Any) -> Errors:
-        if not isinstance(card, Mapping):
+        if not is_object(card):
             return ["card must be an object"]
         errors: Errors = []
-        size = compact_size(card)
-        if size is None:
+        is_too_large = exceeds(card, MAX_CARD_BYTES)
+        if is_too_large is None:
             errors.append("card is not JSON-serializable")
-        elif size > MAX_CARD_BYTES:
+        elif is_too_large:
             errors.append(f"card exceeds {MAX_CARD_BYTES} bytes")
         if card.get("schema") != SCHEMA:
             errors.append(f'card.schema must be "{SCHEMA}"')
@@ -183,22 +182,24 @@ class _Card:
             Text(120).explain(card["template"], "card.template", errors)
         if "tone" in card:
             TONE.rule.explain(card["tone"], "card.tone", errors)
-        if "cardId" in card and not is_id(card["cardId"]):
-            errors.append(f"card.cardId must match {ID_TEXT}")
+        if "cardId" in card:
+            Id.explain(card["cardId"], "card.cardId", errors)
         explain_list(card.get("blocks"), LIMITS["blocks"], self._explain_block, "card.blocks", errors)
         if self.actions > LIMITS["totalActions"]:
             errors.append(f"card has {self.actions} actions; the maximum is {LIMITS['totalActions']}")
         return errors
 
     def _explain_block(self, block: Any, path: str, errors: Errors) -> None:
-        if not isinstance(block, Mapping):
+        if not is_object(block):
             errors.append(f"{path} must be an object")
             return
         kind = block.get("kind")
         rule = BLOCKS.get(kind) if isinstance(kind, str) else None
-        if rule is None:
+        if rule is None or not isinstance(kind, str):
             shown = as_string(kind) if "kind" in block else "undefined"
             errors.append(f'{path}.kind "{shown}" is not a supported block kind')
+            return
+        if kind != "actions" and is_right(_QUICK_BLOCK.measures[kind], block):
             return
         if "title" in block:
             TITLE.rule.explain(block["title"], f"{path}.title", errors)
@@ -212,7 +213,7 @@ class _Card:
         explain_list(block.get("actions"), LIMITS["actions"], self._explain_action, f"{path}.actions", errors)
 
     def _explain_action(self, action: Any, path: str, errors: Errors) -> None:
-        if not isinstance(action, Mapping):
+        if not is_object(action):
             errors.append(f"{path} must be an object")
             return
         self.actions += 1
@@ -229,7 +230,7 @@ def validate_card(value: Any) -> Verdict:
 
     Source: R12.1.
     """
-    if _accepts(value):
+    if is_right(_measure_card, value, MAX_CARD_BYTES):
         return {"ok": True, "errors": []}
     errors = _Card().explain(value)
     return {"ok": not errors, "errors": errors}

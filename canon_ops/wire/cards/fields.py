@@ -1,34 +1,30 @@
-"""What a person may be asked to fill in: the fields of an action, their choices and their columns.
+"""What a person may be asked to fill in: every error in the fields of an action, their choices and their columns.
 
-Most rules here tie one key to another, so each is written once, as an explanation; a field is accepted when there is
-nothing to explain.
+Most rules here tie one key to another and are told in an order of their own, so they are written out. What a right
+field looks like stands in :mod:`canon_ops.wire.cards.forms`, by its type.
 
 Source: canon-adapter R12.7-R12.10.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canon_ops.wire.cards.javascript import is_blank
+from canon_ops.wire.cards.forms import CHOICE, DATE, RIGHT_FIELDS
+from canon_ops.wire.cards.javascript import TRIMMED, is_blank
 from canon_ops.wire.cards.limits import COLUMN_TYPES, FIELD_TYPES, RUNTIME_CARD_LIMITS
+from canon_ops.wire.cards.quick import compiled, is_right
 from canon_ops.wire.cards.rules import (
-    ID_TEXT,
-    Array,
     Boolean,
-    Check,
     Errors,
+    Id,
     Integer,
-    Key,
     Number,
-    Object,
-    OneOf,
     Text,
     explain_list,
     is_finite,
-    is_id,
+    is_object,
     unsupported_keys,
 )
 
@@ -57,59 +53,21 @@ FIELD_KEYS: Final = frozenset(
 COLUMN_KEYS: Final = frozenset(
     ["id", "label", "type", "required", "choices", "min", "max", "step", "precision", "currencyCode", "allowOther"]
 )
-CHOICE = Object(
-    (
-        Key("label", Text(120), is_required=True),
-        Key("value", Text(200)),
-        Key("description", Text(300)),
-        Key("preview", Text(2000)),
-    )
-)
 CHOSEN: Final = frozenset({"select", "multiSelect", "searchSelect"})
 NUMERIC: Final = frozenset({"number", "currency"})
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-_COMMON = (
-    Key("id", Check(is_id, ""), is_required=True),
-    Key("label", Text(120), is_required=True),
-    Key("required", Boolean),
-    Key("placeholder", Text(160)),
-    Key("allowOther", Boolean),
-    Key("sensitive", Boolean),
-)
-# What most fields look like; whatever is not like it is explained, and may be right all the same.
-_PLAIN = Object((*_COMMON, Key("type", OneOf(("text", "textarea", "boolean", "date", "number"), ""), is_required=True)))
-_CHOOSING = Object(
-    (
-        *_COMMON,
-        Key("type", OneOf(("select", "multiSelect"), ""), is_required=True),
-        Key("choices", Array(CHOICE, RUNTIME_CARD_LIMITS["choices"]), is_required=True),
-    )
-)
 
 
 class Fields:
     """The ``fields`` of an action."""
 
-    def accepts(self, value: Any) -> bool:
-        if type(value) is list and 0 < len(value) <= RUNTIME_CARD_LIMITS["fields"] and all(map(_is_usual, value)):
-            return len({field["id"] for field in value}) == len(value)
-        errors: Errors = []
-        self.explain(value, "", errors)
-        return not errors
+    def __init__(self) -> None:
+        self.fixed_bytes = RIGHT_FIELDS.fixed_bytes
+        self.write = RIGHT_FIELDS.write
+        self._measure = compiled(RIGHT_FIELDS)
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
-        explain_list(value, RUNTIME_CARD_LIMITS["fields"], _Field().explain, path, errors)
-
-
-def _is_usual(field: Any) -> bool:
-    if _PLAIN.accepts(field):
-        return True
-    if not _CHOOSING.accepts(field):
-        return False
-    choices = field["choices"]
-    return len({_submitted_as(choice) for choice in choices}) == len(choices)
+        if not is_right(self._measure, value):
+            explain_list(value, RUNTIME_CARD_LIMITS["fields"], _Field().explain, path, errors)
 
 
 class _Field:
@@ -119,7 +77,7 @@ class _Field:
         self._seen: set[str] = set()
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
-        if not isinstance(value, Mapping):
+        if not is_object(value):
             errors.append(f"{path} must be an object")
             return
         errors += unsupported_keys(value, FIELD_KEYS, path)
@@ -176,7 +134,7 @@ def _explain_line_items(value: Mapping[str, Any], kind: str | None, path: str, e
         errors.append(f"{path}.columns is required for lineItems")
     for name in ("minRows", "maxRows"):
         _optional(value, name, Integer, path, errors)
-    least, most = (value.get(name) if Integer.accepts(value.get(name)) else None for name in ("minRows", "maxRows"))
+    least, most = (value.get(name) if Integer.holds(value.get(name)) else None for name in ("minRows", "maxRows"))
     rows = RUNTIME_CARD_LIMITS["lineItemRows"]
     if most is not None and most > rows:
         errors.append(f"{path}.maxRows must be <= {rows}")
@@ -191,7 +149,7 @@ class _Column:
         self._seen: set[str] = set()
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
-        if not isinstance(value, Mapping):
+        if not is_object(value):
             errors.append(f"{path} must be an object")
             return
         errors += unsupported_keys(value, COLUMN_KEYS, path)
@@ -228,12 +186,12 @@ def _explain_choices(value: Any, limit: int, path: str, errors: Errors) -> None:
 
 
 def _submitted_as(choice: Any) -> str:
-    if not isinstance(choice, Mapping):
+    if not is_object(choice):
         return ""
     for name in ("value", "label"):
         text = choice.get(name)
         if isinstance(text, str) and not is_blank(text):
-            return text.strip()
+            return text.strip(TRIMMED)
     return ""
 
 
@@ -244,7 +202,7 @@ def _explain_bounds(value: Mapping[str, Any], kind: str | None, path: str, error
         if name not in value:
             continue
         bound = value[name]
-        is_good = isinstance(bound, str) and _DATE.fullmatch(bound) if kind == "date" else is_finite(bound)
+        is_good = DATE.holds(bound) if kind == "date" else is_finite(bound)
         if is_good:
             found.append(bound)
         else:
@@ -261,8 +219,8 @@ def _optional(value: Mapping[str, Any], name: str, rule: Any, path: str, errors:
 
 def explain_id(value: Any, path: str, seen: set[str], errors: Errors) -> None:
     """An id, and that it was not there before."""
-    if not is_id(value):
-        errors.append(f"{path} must match {ID_TEXT}")
+    if not Id.holds(value):
+        Id.explain(value, path, errors)
     elif value in seen:
         errors.append(f'{path} "{value}" is duplicated')
     else:

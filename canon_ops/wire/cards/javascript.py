@@ -8,54 +8,57 @@ Source: canon-adapter R12.4-R12.6, D40.
 from __future__ import annotations
 
 import json
-import marshal
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["WHITESPACE", "as_string", "compact_size", "fits_for_certain", "is_blank", "utf16_length"]
+__all__ = ["TRIMMED", "WHITESPACE", "as_string", "exceeds", "is_blank", "utf16_length"]
 
 # What String.prototype.trim removes: white space and line terminators of ECMAScript.
 WHITESPACE: Final = frozenset(
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-_TRIMMED: Final = "".join(sorted(WHITESPACE))
-# No value takes more JSON than six times what marshal needs: `false,` is six characters for one byte, and so is a
-# control character; everything else is cheaper.
-_JSON_PER_MARSHAL: Final = 6
-_SURROGATE: Final = b"\xed"  # how marshal begins a surrogate, and some characters that are none
+TRIMMED: Final = "".join(sorted(WHITESPACE))
 
 
 def is_blank(text: str) -> bool:
     """Whether ``text.trim()`` is empty."""
-    return not text.strip(_TRIMMED)
+    return not text or (text[0] in WHITESPACE and not text.strip(TRIMMED))
 
 
 def utf16_length(text: str) -> int:
     """``text.length``: characters beyond the first plane count twice."""
-    return len(text) if text.isascii() else len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def fits_for_certain(value: Any, limit: int) -> bool:
-    """Whether ``value`` takes at most ``limit`` bytes as JSON, told at a fraction of the price; False means unknown."""
-    try:
-        data = marshal.dumps(value, 2)  # version 2: a value met twice counts twice
-        return len(data) * _JSON_PER_MARSHAL <= limit and _SURROGATE not in data
-    except (ValueError, RecursionError):
-        return False
-
-
-def compact_size(value: Any) -> int | None:
-    """The bytes of ``JSON.stringify(value)`` in UTF-8; None when it cannot be written as JSON.
+def exceeds(value: Any, limit: int) -> bool | None:
+    """Whether ``JSON.stringify(value)`` takes more than ``limit`` bytes of UTF-8; None when it cannot be written.
 
     A lone surrogate counts as not writable: no UTF-8 text can hold it.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-        return len(text) + sum(_difference(number) for number in _numbers(value))
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     except (TypeError, ValueError, RecursionError, OverflowError):
         return None
+    size = len(data)
+    if size + _most_more(data) <= limit or size - _most_less(data) > limit:
+        return size > limit
+    return size + sum(_difference(number) for number in _numbers(value)) > limit
+
+
+def _most_more(data: bytes) -> int:
+    """How much longer JavaScript's text can be for all that may be a number in Python's, seen by single signs.
+
+    ``1e+20`` has sixteen zeros more, ``1e-05`` three, ``NaN`` is null.
+    """
+    return 16 * (data.count(b"+") + data.count(b"-")) + data.count(b"N")
+
+
+def _most_less(data: bytes) -> int:
+    """How much shorter: ``1.0`` and ``-0.0``, ``1e-07``, ``-Infinity``, and the digits of an integer beyond 1e21."""
+    marks = data.count(b"-") + data.count(b".") + data.count(b"I")
+    return 5 * marks + len(data) - len(data.translate(None, b"0123456789"))
 
 
 def _numbers(value: Any) -> Iterator[int | float]:
@@ -63,7 +66,9 @@ def _numbers(value: Any) -> Iterator[int | float]:
     stack = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, Mapping):
+        if isinstance(item, str):
+            continue
+        if isinstance(item, dict):
             stack.extend(item.values())
         elif isinstance(item, list | tuple):
             stack.extend(item)

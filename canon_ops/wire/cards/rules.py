@@ -1,9 +1,9 @@
 """The building blocks of the card's grammar: each can say yes quickly, and can explain a no in full.
 
 A validator that agents call with every card should cost little when the card is right, and tell everything when it is
-not. So a rule has two readings. ``accepts`` answers for valid values with one pass and no text; it may say False
-when in doubt. ``explain`` then walks again and adds every error, in the order that is part of the contract; it alone
-decides. For every value ``accepts(v)`` implies that ``explain`` has nothing to say; a property test holds the two
+not. So a rule has two readings. ``write`` gives the code of its quick yes (:mod:`canon_ops.wire.cards.quick`), which
+may doubt a right value. ``explain`` walks again and adds every error, in the order that is part of the contract; it
+alone decides. Whatever the quick yes accepts, ``explain`` has nothing to say about; a property test holds the two
 together.
 
 Source: canon-adapter R12.4.
@@ -15,32 +15,56 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from string import ascii_letters, digits
 from typing import Any, Final, Protocol
 
-from canon_ops.wire.cards.javascript import WHITESPACE, is_blank, utf16_length
+from canon_ops.wire.cards.javascript import is_blank, utf16_length
+from canon_ops.wire.cards.quick import Measure, Source, Written, compiled
 
 __all__ = [
-    "ABSENT", "ID_TEXT", "Anything", "Array", "Boolean", "Check", "Errors", "Integer", "Key", "Number", "Object",
-    "OneOf", "Rule", "Text", "explain_list", "is_finite", "is_id", "unsupported_keys",
+    "ABSENT",
+    "ID_TEXT",
+    "NUMBER_BYTES",
+    "SAME_IDS",
+    "Array",
+    "Boolean",
+    "ByWord",
+    "Check",
+    "Errors",
+    "Id",
+    "Integer",
+    "Key",
+    "Number",
+    "Object",
+    "OneOf",
+    "Pattern",
+    "Rule",
+    "Text",
+    "Unlooked",
+    "explain_list",
+    "is_finite",
+    "unsupported_keys",
 ]  # fmt: skip
 
 Errors = list[str]
 ABSENT: Final = object()
-ID_TEXT: Final = "/^[A-Za-z0-9_.:-]{1,80}$/"
-_ID = re.compile(r"[A-Za-z0-9_.:-]{1,80}", re.ASCII)
+SAME_IDS: Final = 'len({item["id"] for item in items}) < len(items)'
+ID_SIGNS = ascii_letters + digits + "_.:-"
+ID_PATTERN: Final = "[A-Za-z0-9_.:-]{1,80}"
+ID_TEXT: Final = f"/^{ID_PATTERN}$/"
+NUMBER_BYTES: Final = 25  # the longest text of a double in JavaScript: sign, 17 digits, point, and e-308
 
 
-class Rule(Protocol):
+class Rule(Written, Protocol):
     """What a value must be."""
-
-    @property
-    def accepts(self) -> Callable[[Any], bool]: ...
 
     def explain(self, value: Any, path: str, errors: Errors) -> None: ...
 
 
-def is_id(value: Any) -> bool:
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
+def is_object(value: Any) -> bool:
+    """A JSON object; asking for a plain dict first saves most of the price."""
+    return type(value) is dict or isinstance(value, Mapping)
 
 
 def is_finite(value: Any) -> bool:
@@ -56,9 +80,19 @@ def is_finite(value: Any) -> bool:
 class Text:
     """A text that is not blank, of at most ``limit`` UTF-16 units."""
 
+    fixed_bytes = len('""')
+
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.accepts = _text_acceptor(limit)
+
+    def write(self, value: str, source: Source) -> None:
+        """Whether it is a text that is not blank is asked of all texts at once."""
+        self.write_check(value, source)
+        source.say(f"texts.append({value})")
+
+    def write_check(self, value: str, source: Source) -> None:
+        """The same, for a text that is handed on elsewhere."""
+        source.say(f"if len({value}) > {self.limit // 2}: check_text({value}, {self.limit})")
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
         if not isinstance(value, str) or is_blank(value):
@@ -67,29 +101,27 @@ class Text:
             errors.append(f"{path} must be <= {self.limit} characters")
 
 
-def _text_acceptor(limit: int) -> Callable[[Any], bool]:
-    whitespace, surely = WHITESPACE, limit // 2
-
-    def accepts(value: Any) -> bool:
-        return (
-            type(value) is str
-            and value != ""
-            and value[0] not in whitespace
-            and (len(value) <= surely or utf16_length(value) <= limit)
-        )
-
-    return accepts
-
-
 class Check:
-    """A condition with one sentence."""
+    """A condition with one sentence.
 
-    def __init__(self, holds: Callable[[Any], bool], words: str) -> None:
-        self.accepts = holds
+    Args:
+        words: what an error says after the path.
+        most_bytes: of a right value as JSON.
+        quick: an expression over ``{0}``, true only of right values; None asks ``holds``.
+    """
+
+    def __init__(self, holds: Callable[[Any], bool], words: str, most_bytes: int, quick: str | None = None) -> None:
+        self.holds = holds
         self.words = words
+        self.fixed_bytes = most_bytes
+        self._quick = quick
+
+    def write(self, value: str, source: Source) -> None:
+        holds = f"{source.constant(self.holds)}({value})"
+        source.refuse_if(f"not ({self._quick.format(value)} or {holds})" if self._quick else f"not {holds}")
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
-        if not self.accepts(value):
+        if not self.holds(value):
             errors.append(f"{path} {self.words}")
 
 
@@ -101,25 +133,104 @@ def _is_natural(value: Any) -> bool:
     return is_finite(value) and value >= 0 and value == math.floor(value)
 
 
-Boolean: Final = Check(_is_boolean, "must be boolean")
-Number: Final = Check(is_finite, "must be a finite number")
-Integer: Final = Check(_is_natural, "must be a non-negative integer")
-Anything: Final = Check(lambda value: True, "")
+Boolean: Final = Check(_is_boolean, "must be boolean", len("false"), "{0} is True or {0} is False")
+Number: Final = Check(
+    is_finite,
+    "must be a finite number",
+    NUMBER_BYTES,
+    "type({0}) is float and {0} - {0} == 0.0 or type({0}) is int and -1_000_000_000 < {0} < 1_000_000_000",
+)
+Integer: Final = Check(
+    _is_natural,
+    "must be a non-negative integer",
+    NUMBER_BYTES,
+    "type({0}) is int and 0 <= {0} < 1_000_000_000",
+)
 
 
-def OneOf(words: Sequence[str], sentence: str) -> Check:  # stands among the rules
+class Pattern(Check):
+    """A text that matches as a whole.
+
+    Args:
+        quick: an expression over ``{0}``, true only of texts that match, for those that are met most.
+    """
+
+    def __init__(self, pattern: str, words: str, most_bytes: int, quick: str = "False") -> None:
+        self._match = re.compile(pattern, re.ASCII).fullmatch
+        super().__init__(lambda value: isinstance(value, str) and self._match(value) is not None, words, most_bytes)
+        self._often = quick
+
+    def write(self, value: str, source: Source) -> None:
+        match = source.constant(self._match)
+        source.refuse_if(f"not ({self._often.format(value)} or {match}({value}))")
+
+
+Id: Final = Pattern(
+    ID_PATTERN,
+    f"must match {ID_TEXT}",
+    80 + len('""'),
+    # What Python takes for an identifier is an id, if it is ASCII; of others nothing is left without an id's signs.
+    "{0}.isidentifier() and {0}.isascii() and len({0}) <= 80 or "
+    f'0 < len({{0}}) <= 80 and not {{0}}.strip("{ID_SIGNS}")',
+)
+
+
+class Unlooked:
+    """Looked at elsewhere, its presence too."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.fixed_bytes = most_bytes
+
+    def write(self, value: str, source: Source) -> None:
+        """Write nothing."""
+
+    def explain(self, value: Any, path: str, errors: Errors) -> None:
+        """Say nothing."""
+
+
+class OneOf(Check):
     """One of some words."""
-    known = frozenset(words)
-    return Check(lambda value: isinstance(value, str) and value in known, sentence)
+
+    def __init__(self, words: Sequence[str], sentence: str) -> None:
+        known = frozenset(words)
+        super().__init__(
+            lambda value: isinstance(value, str) and value in known, sentence, max(map(len, words)) + len('""')
+        )
+        self._known = known
+
+    def write(self, value: str, source: Source) -> None:
+        source.refuse_if(f"{value} not in {source.constant(self._known)}")
 
 
 class Array:
-    """A list with entries, at most ``limit``; entries beyond that are still looked at."""
+    """A list with entries, at most ``limit``; entries beyond that are still looked at.
 
-    def __init__(self, item: Rule, limit: int) -> None:
+    Args:
+        unless: an expression over ``items``, two or more right ones, that refuses them; for the quick yes alone.
+    """
+
+    fixed_bytes = len("[]")
+
+    def __init__(self, item: Rule, limit: int, *, unless: str | None = None) -> None:
         self.item = item
         self.limit = limit
-        self.accepts = _array_acceptor(item.accepts, limit)
+        self._unless = unless
+
+    def write(self, value: str, source: Source) -> None:
+        source.refuse_if(f"type({value}) is not list or not 0 < len({value}) <= {self.limit}")
+        source.say(f"n += {self.item.fixed_bytes + len(',')} * len({value})")
+        item = source.variable()
+        with source.under(f"for {item} in {value}:"):
+            if isinstance(self.item, Text):
+                self.item.write_check(item, source)
+            else:
+                self.item.write(item, source)
+        if isinstance(self.item, Text):
+            source.say(f"texts += {value}")
+        if self._unless:
+            with source.under(f"if len({value}) > 1:"):
+                source.say(f"items = {value}")
+                source.refuse_if(self._unless)
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
         explain_list(value, self.limit, self.item.explain, path, errors)
@@ -138,24 +249,11 @@ def explain_list(
         explain_item(item, f"{path}[{index}]", errors)
 
 
-def _array_acceptor(accepts_item: Callable[[Any], bool], limit: int) -> Callable[[Any], bool]:
-    def accepts(value: Any) -> bool:
-        if type(value) is not list or not 0 < len(value) <= limit:
-            return False
-        for item in value:  # noqa: SIM110  # all() costs twice as much here
-            if not accepts_item(item):
-                return False
-        return True
-
-    return accepts
-
-
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key of an object, in its place in the order of the checks.
 
     Attributes:
-        at: what stands between the object's path and the error; a dot and the name.
         is_required: whether its absence is explained as if it were there with a wrong value.
     """
 
@@ -165,15 +263,47 @@ class Key:
 
 
 class Object:
-    """An object with known keys only; ``silent`` keys are allowed, and looked at elsewhere."""
+    """An object with known keys only; ``silent`` keys are allowed, and looked at elsewhere.
 
-    def __init__(self, keys: tuple[Key, ...], silent: tuple[str, ...] = ()) -> None:
+    Args:
+        ordered: pairs of optional keys, the value of the first not above that of the second; for the quick yes alone.
+    """
+
+    def __init__(
+        self, keys: tuple[Key, ...], silent: tuple[str, ...] = (), *, ordered: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         self.keys = keys
         self.allowed = frozenset({*silent, *(key.name for key in keys)})
-        self.accepts = _object_acceptor(keys, silent)
+        self.fixed_bytes = len("{}") + sum(len(f'"{key.name}":,') + key.rule.fixed_bytes for key in keys)
+        self._ordered = ordered
+
+    def write(self, value: str, source: Source) -> None:
+        """Keys are counted: when all that were found are all that there are, no other is there."""
+        source.refuse_if(f"type({value}) is not dict")
+        required = [key for key in self.keys if key.is_required]
+        for key in required:
+            self._write_key(key, value, source)
+        optional = [key for key in self.keys if not key.is_required]
+        with source.under(f"if len({value}) != {len(required)}:"):
+            known = source.variable()
+            source.say(f"{known} = {len(required)}")
+            for key in optional:
+                with source.under(f"if {key.name!r} in {value}:"):
+                    source.say(f"{known} += 1")
+                    self._write_key(key, value, source)
+            source.refuse_if(f"len({value}) != {known}")
+            for low, high in self._ordered:
+                source.refuse_if(f"{low!r} in {value} and {high!r} in {value} and {value}[{low!r}] > {value}[{high!r}]")
+
+    def _write_key(self, key: Key, value: str, source: Source) -> None:
+        if isinstance(key.rule, Unlooked):
+            return
+        item = source.variable()
+        source.say(f"{item} = {value}[{key.name!r}]")
+        key.rule.write(item, source)
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
-        if not isinstance(value, Mapping):
+        if not is_object(value):
             errors.append(f"{path} must be an object")
             return
         errors += unsupported_keys(value, self.allowed, path)
@@ -187,20 +317,29 @@ class Object:
                 key.rule.explain(item, f"{path}.{key.name}", errors)
 
 
-def _object_acceptor(keys: Sequence[Key], silent: Sequence[str]) -> Callable[[Any], bool]:
-    rule_for = ({name: Anything.accepts for name in silent} | {key.name: key.rule.accepts for key in keys}).get
-    required = frozenset(key.name for key in keys if key.is_required)
+class ByWord:
+    """An object whose rule depends on the word under one of its keys; for the quick yes alone.
 
-    def accepts(value: Any) -> bool:
-        if type(value) is not dict or not required <= value.keys():
-            return False
-        for name, item in value.items():
-            accepts_item = rule_for(name)
-            if accepts_item is None or not accepts_item(item):
-                return False
-        return True
+    Attributes:
+        measures: a function for each word, written when the word is first met.
+    """
 
-    return accepts
+    fixed_bytes = 0  # each function begins with its own
+
+    def __init__(self, key: str, rules: Mapping[str, Written]) -> None:
+        self._key = key
+        self._rules = rules
+        self.measures: dict[str, Measure] = {word: partial(self._first, word) for word in rules}
+
+    def _first(self, word: str, value: Any, texts: list[str]) -> int:
+        self.measures[word] = measure = compiled(self._rules[word])
+        return measure(value, texts)
+
+    def write(self, value: str, source: Source) -> None:
+        source.say(f"n += {source.constant(self.measures)}[{value}[{self._key!r}]]({value}, texts)")
+
+    def explain(self, value: Any, path: str, errors: Errors) -> None:
+        """Say nothing."""
 
 
 def unsupported_keys(value: Mapping[str, Any], allowed: frozenset[str], path: str) -> Errors:

@@ -1,0 +1,128 @@
+"""The quick yes: a function for each kind of block and field, written from the tables that also explain.
+
+Nearly every card is right, so saying so should cost little. A rule therefore writes itself as plain Python, without
+calls or loops that its value does not need; the texts are compiled once, as ``dataclasses`` does with ``__init__``.
+Such a function raises one of :data:`DOUBTS` when it does not see at once that everything is right; the explanation
+then decides. So it may be narrower than the rule, never wider.
+
+What holds for every text of a card alike is looked at once, over all of them joined: that no surrogate stands alone,
+and how many bytes of JSON they are. Whatever else a rule allows, keys, words and numbers, has a bound that is known
+beforehand. So most cards are proven small without being written as JSON.
+
+Checked by comparing with the explanation over mutated cards, and by seeing that right cards raise no doubt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
+
+from canon_ops.wire.cards.javascript import utf16_length
+
+__all__ = ["Doubt", "Measure", "Source", "Written", "compiled", "is_right"]
+
+# Measures a value: puts its texts into the list, returns the most bytes that the rest of it takes as JSON.
+Measure = Callable[[Any, list[str]], int]
+_CONTROLS: Final = bytes(range(32))
+
+
+class Doubt(Exception):
+    """Not seen at once to be right."""
+
+
+# What the written code raises over values of another type, with a key missing, or with a surrogate that stands alone,
+# instead of asking first.
+DOUBTS: Final = (Doubt, KeyError, TypeError, AttributeError, UnicodeEncodeError)
+
+
+class Written(Protocol):
+    """A rule that can write itself."""
+
+    @property
+    def fixed_bytes(self) -> int:
+        """The most bytes of JSON that a right value takes, beside its texts and what its code adds to ``n``."""
+        ...
+
+    def write(self, value: str, source: Source) -> None:
+        """Write the check of the variable ``value``."""
+        ...
+
+
+class Source:
+    """The text of one function, while it is written. Its variable ``n`` is the size so far."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._depth = 1
+        self._variables = 0
+        self.names: dict[str, Any] = {"Doubt": Doubt, "check_text": _check_text}
+
+    def say(self, line: str) -> None:
+        self._lines.append("    " * self._depth + line)
+
+    def refuse_if(self, condition: str) -> None:
+        self.say(f"if {condition}: raise Doubt")
+
+    @contextmanager
+    def under(self, head: str) -> Iterator[None]:
+        """What is said within stands indented under ``head``."""
+        self.say(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def variable(self) -> str:
+        """A name that stands nowhere else."""
+        self._variables += 1
+        return f"v{self._variables}"
+
+    def constant(self, value: Any) -> str:
+        """The name by which the text reaches ``value``."""
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def text(self) -> str:
+        return "\n".join(["def measure(value, texts):", *self._lines, "    return n"])
+
+
+def compiled(rule: Written) -> Measure:
+    """The function that measures a value of that rule."""
+    source = Source()
+    source.say(f"n = {rule.fixed_bytes}")
+    rule.write("value", source)
+    exec(compile(source.text(), "<a card's quick yes>", "exec"), source.names)  # noqa: S102  # only of our own tables
+    measure: Measure = source.names["measure"]
+    return measure
+
+
+def is_right(measure: Measure, value: Any, most_bytes: float = math.inf) -> bool:
+    """Whether a value is right, and takes at most so many bytes as JSON; False means that it has to be explained."""
+    texts: list[str] = []
+    try:
+        size = measure(value, texts)
+        text = "".join(texts)
+        if not (text.isascii() and min(texts) >= "!"):
+            # Nothing is blank if nothing is for Python and the one sign that only JavaScript strips is not there.
+            if "\ufeff" in text or not all(map(str.strip, texts)):
+                return False
+            text.encode("utf-32-le")  # the quickest way to meet a surrogate
+    except DOUBTS:
+        return False
+    # No character takes more than six bytes: a control character, \u0000.
+    return size + 6 * len(text) <= most_bytes or size + _json_bytes(text) <= most_bytes
+
+
+def _check_text(value: Any, limit: int) -> None:
+    """A text of more than half the characters that it may have."""
+    if len(value) > limit or utf16_length(value) > limit:
+        raise Doubt
+
+
+def _json_bytes(text: str) -> int:
+    """The most bytes that the characters take."""
+    data = text.encode()
+    controls = len(data) - len(data.translate(None, _CONTROLS))
+    return len(data) + data.count(b'"') + data.count(b"\\") + 5 * controls
