@@ -1,4 +1,5 @@
-"""Write, or check, the files that are generated from the command tree: completions, manual, reference, schemas.
+"""Write, or check, the files that are generated: completions, manual, reference and schemas from the command tree, and
+the agent's page about cards from the validator's tables.
 
 Run without arguments to write them, with ``--check`` to fail when one is out of date; which files they are is told by
 :mod:`canon_ops.cli.manual.files`.
@@ -23,7 +24,7 @@ def check() -> int:
     for path in left_over:
         print(f"not generated any more: {path}", file=sys.stderr)
     if other or left_over:
-        print(f"The command tree moved. Run: {REGENERATE}", file=sys.stderr)
+        print(f"What they are made from has moved. Run: {REGENERATE}", file=sys.stderr)
     return int(bool(other or left_over))
 
 

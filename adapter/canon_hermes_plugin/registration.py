@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin import probe
@@ -25,6 +26,7 @@ from canon_hermes_plugin.host import (
     register_toolset_alias,
 )
 from canon_ops.hermes.audited import Refused, audit
+from canon_ops.wire.card_skill import DESCRIPTION, SKILL_NAME
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
 
@@ -34,11 +36,13 @@ LABEL: Final = "Canon"
 INSTALL_HINT: Final = (
     "Register or reconnect a Canon agent profile: run `canon-ops setup canon`, or `hermes gateway setup`."
 )
+SKILL: Final = Path(__file__).parent / "skills" / SKILL_NAME / "SKILL.md"
 PLATFORM_HINT: Final = (
     "You are chatting on Canon, a messenger for people and their agents. The conversation may be direct or a group. "
     "Be concise: everybody in the conversation reads what you post. Slash commands reach Hermes unchanged. "
     "Canon marks your final answer as the end of the turn, so it notifies once."
 )
+SKILL_HINT: Final = f"Before you write a card, load canon-hermes:{SKILL_NAME} with skill_view."
 
 
 class PluginContext(Protocol):
@@ -62,9 +66,10 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
         _register_refusal(ctx, verdict)
         return
     register_tools(ctx)
+    has_skill = register_skill(ctx)
     register_hooks(ctx)
     register_command(ctx)
-    _register_platform(ctx, _entry())
+    _register_platform(ctx, _entry(has_skill=has_skill))
 
 
 def register_tools(ctx: PluginContext) -> None:
@@ -92,6 +97,19 @@ def register_tools(ctx: PluginContext) -> None:
         register_toolset_alias(ALIAS, TOOLSET)
     except Exception:  # as above
         logger.warning("Hermes refused the name %s for the toolset %s", ALIAS, TOOLSET, exc_info=True)
+
+
+def register_skill(ctx: PluginContext) -> bool:
+    """Register the page about cards; whether the host took it (R1.8)."""
+    offer = getattr(ctx, "register_skill", None)
+    if not callable(offer):
+        return False
+    try:
+        offer(SKILL_NAME, SKILL, DESCRIPTION)
+    except Exception:  # the host's own validation; the validator tells an agent what is wrong with a card all the same
+        logger.warning("Hermes refused the skill %s; the agent writes cards without it", SKILL_NAME, exc_info=True)
+        return False
+    return True
 
 
 def register_hooks(ctx: PluginContext) -> None:
@@ -122,8 +140,8 @@ def register_command(ctx: PluginContext) -> None:
         logger.warning("Hermes refused the command %r; it is there as canon-ops", COMMAND, exc_info=True)
 
 
-def _entry() -> dict[str, Any]:
-    """Every argument of the platform entry. Source: Canon adapter R1.11."""
+def _entry(*, has_skill: bool) -> dict[str, Any]:
+    """Every argument of the platform entry. Source: Canon adapter R1.8, R1.11."""
     return {
         "name": PLATFORM_NAME,
         "label": LABEL,
@@ -142,7 +160,7 @@ def _entry() -> dict[str, Any]:
         "max_message_length": 0,  # no limit: a host cuts longer texts into messages that each notify; we cut into parts
         "pii_safe": False,
         "allow_update_command": True,
-        "platform_hint": PLATFORM_HINT,
+        "platform_hint": f"{PLATFORM_HINT} {SKILL_HINT}" if has_skill else PLATFORM_HINT,
     }
 
 

@@ -79,7 +79,7 @@ def _reason(line: str, card: Any) -> Reason | None:
         return Reason.DATE if value.endswith("\n") or not value.isascii() else None
     if line == f"{path[0]} must be <= {path[0][:-4]}.max":  # one of the two is a date for one validator only
         return Reason.DATE
-    if line.endswith("must be a non-empty string"):
+    if line.endswith(("must be a non-empty string", " characters")):  # blank for one, too long for the other
         return Reason.BLANK if (value.strip() == "") != (value.strip(ONLY_JAVASCRIPT + BOTH) == "") else None
     return None
 

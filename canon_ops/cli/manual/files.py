@@ -1,4 +1,5 @@
-"""Everything that is generated from the command tree and checked in, by its path in the checkout."""
+"""Everything that is generated and checked in, by its path in the checkout: from the command tree, and from the rules
+of cards."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ from canon_ops.cli.manual.markdown import chapter, contents
 from canon_ops.cli.manual.page import pages
 from canon_ops.cli.manual.roff import man_page
 from canon_ops.operate.completion_place import Shell
+from canon_ops.wire.card_skill import SKILL_NAME
+from canon_ops.wire.cards.page import skill_page
 
 __all__ = ["FOLDERS", "differences", "generated_files"]
 
 # Whatever lies in these and is not generated is a leftover; the README in docs/reference is generated too.
-FOLDERS = ("completions", "man/man1", "docs/reference", "docs/schemas")
+FOLDERS = ("completions", "man/man1", "docs/reference", "docs/schemas", "adapter/canon_hermes_plugin/skills")
 
 
 def generated_files() -> Mapping[PurePosixPath, str]:
@@ -35,6 +38,7 @@ def generated_files() -> Mapping[PurePosixPath, str]:
         for name, schema in documents_of(command):
             text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
             files[f"docs/schemas/{name.replace('/', '.')}.json"] = text
+    files[f"adapter/canon_hermes_plugin/skills/{SKILL_NAME}/SKILL.md"] = skill_page()
     return {PurePosixPath(name): text for name, text in files.items()}
 
 

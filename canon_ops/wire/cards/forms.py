@@ -8,6 +8,7 @@ Source: canon-adapter R12.7-R12.10.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from canon_ops.wire.cards.limits import FIELD_TYPES, RUNTIME_CARD_LIMITS
@@ -29,7 +30,7 @@ from canon_ops.wire.cards.rules import (
     Unlooked,
 )
 
-__all__ = ["CHOICE", "DATE", "RIGHT_FIELDS"]
+__all__ = ["CHOICE", "COLUMNS", "COLUMN_BY_TYPE", "DATE", "FIELD_BY_TYPE", "RIGHT_FIELDS"]
 
 DATE = Pattern("[0-9]{4}-[0-9]{2}-[0-9]{2}", "", len('""') + 10)
 CHOICE = Object(
@@ -95,36 +96,34 @@ def _choices(limit: int) -> Array:
 
 
 _NUMERIC_KEYS = (Key("min", Number), Key("max", Number), Key("step", Number), Key("precision", Integer))
-_ROWS = Check(lambda value: Integer.holds(value) and value <= RUNTIME_CARD_LIMITS["lineItemRows"], "", NUMBER_BYTES)
-_COLUMN = ByWord(
-    "type",
-    {
-        "text": _column(),
-        "number": _column(),
-        "currency": _column(),
-        "date": _column(DATE),
-        "select": _column(needs_choices=True),
-    },
+_ROWS = Check(
+    lambda value: Integer.holds(value) and value <= RUNTIME_CARD_LIMITS["lineItemRows"],
+    f"{Integer.words}, at most {RUNTIME_CARD_LIMITS['lineItemRows']}",
+    NUMBER_BYTES,
 )
-_COLUMNS = Array(_COLUMN, RUNTIME_CARD_LIMITS["lineItemColumns"], unless=SAME_IDS)
-_FIELD = ByWord(
-    "type",
-    {
-        "text": _field(),
-        "textarea": _field(),
-        "boolean": _field(),
-        "select": _field(needs_choices=True),
-        "multiSelect": _field(needs_choices=True),
-        "searchSelect": _field(choices=RUNTIME_CARD_LIMITS["searchSelectChoices"], needs_choices=True),
-        "date": _field(Key("min", DATE), Key("max", DATE), ordered=_BOUNDS),
-        "number": _field(*_NUMERIC_KEYS, ordered=_BOUNDS),
-        "currency": _field(*_NUMERIC_KEYS, Key("currencyCode", Text(8)), ordered=_BOUNDS),
-        "lineItems": _field(
-            Key("columns", _COLUMNS, is_required=True),
-            Key("minRows", Integer),
-            Key("maxRows", _ROWS),
-            ordered=(("minRows", "maxRows"),),
-        ),
-    },
-)
-RIGHT_FIELDS: Final = Array(_FIELD, RUNTIME_CARD_LIMITS["fields"], unless=SAME_IDS)
+COLUMN_BY_TYPE: Final[Mapping[str, Object]] = {
+    "text": _column(),
+    "number": _column(),
+    "currency": _column(),
+    "date": _column(DATE),
+    "select": _column(needs_choices=True),
+}
+COLUMNS: Final = Array(ByWord("type", COLUMN_BY_TYPE), RUNTIME_CARD_LIMITS["lineItemColumns"], unless=SAME_IDS)
+FIELD_BY_TYPE: Final[Mapping[str, Object]] = {
+    "text": _field(),
+    "textarea": _field(),
+    "boolean": _field(),
+    "select": _field(needs_choices=True),
+    "multiSelect": _field(needs_choices=True),
+    "searchSelect": _field(choices=RUNTIME_CARD_LIMITS["searchSelectChoices"], needs_choices=True),
+    "date": _field(Key("min", DATE), Key("max", DATE), ordered=_BOUNDS),
+    "number": _field(*_NUMERIC_KEYS, ordered=_BOUNDS),
+    "currency": _field(*_NUMERIC_KEYS, Key("currencyCode", Text(8)), ordered=_BOUNDS),
+    "lineItems": _field(
+        Key("columns", COLUMNS, is_required=True),
+        Key("minRows", Integer),
+        Key("maxRows", _ROWS),
+        ordered=(("minRows", "maxRows"),),
+    ),
+}
+RIGHT_FIELDS: Final = Array(ByWord("type", FIELD_BY_TYPE), RUNTIME_CARD_LIMITS["fields"], unless=SAME_IDS)

@@ -192,6 +192,7 @@ class OneOf(Check):
     """One of some words."""
 
     def __init__(self, words: Sequence[str], sentence: str) -> None:
+        self.choices = tuple(words)
         known = frozenset(words)
         super().__init__(
             lambda value: isinstance(value, str) and value in known, sentence, max(map(len, words)) + len('""')

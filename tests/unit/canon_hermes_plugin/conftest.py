@@ -29,6 +29,7 @@ class RecordingContext:
         self.hooks: list[tuple[str, Any]] = []
         self.commands: list[dict[str, Any]] = []
         self.tools: list[dict[str, Any]] = []
+        self.skills: list[tuple[str, Path, str]] = []
 
     def register_platform(
         self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
@@ -41,6 +42,9 @@ class RecordingContext:
 
     def register_tool(self, **tool: Any) -> None:
         self.tools.append(tool)
+
+    def register_skill(self, name: str, path: Path, description: str = "") -> None:
+        self.skills.append((name, path, description))
 
     def register_cli_command(self, **command: Any) -> None:
         self.commands.append(command)

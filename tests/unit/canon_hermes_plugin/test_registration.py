@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "
 
 
 def test_the_platform_and_its_hooks_are_registered() -> None:
-    """S1.1: the tools, their toolset's older name, the hooks in order, the platform; the hint tells what Canon is."""
+    """S1.1: the tools, their toolset's older name, the skill, the hooks in order, the platform; the hint names both."""
     from tools.registry import registry
 
     ctx = RecordingContext()
@@ -42,7 +43,36 @@ def test_the_platform_and_its_hooks_are_registered() -> None:
     assert registry.get_registered_toolset_aliases()["canon_runtime"] == "canon"
     assert [name for name, _ in ctx.hooks] == HOOKS
     assert [entry["name"] for entry in ctx.platforms] == ["canon"]
+    assert [(name, path.name) for name, path, _ in ctx.skills] == [("rich-cards", "SKILL.md")]
     assert "Canon" in ctx.platforms[0]["platform_hint"]
+    assert "load canon-hermes:rich-cards with skill_view" in ctx.platforms[0]["platform_hint"]
+
+
+def test_both_examples_of_the_skill_are_right_cards() -> None:
+    """S1.5: two blocks of JSON, each of them a card with nothing wrong; the head of the file names the skill."""
+    ctx = RecordingContext()
+    register(ctx, facts=AUDITED)
+    ((name, path, description),) = ctx.skills
+
+    text = path.read_text(encoding="utf-8")
+
+    cards = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+    assert [canon_hermes_plugin.validate_card(card) for card in cards] == [{"ok": True, "errors": []}] * 2
+    assert yaml.safe_load(text.split("---")[1]) == {"name": name, "description": description}
+
+
+def test_a_refused_skill_is_not_named() -> None:
+    """A host that will not have the skill has everything else, and a hint without it."""
+
+    class Picky(RecordingContext):
+        def register_skill(self, name: str, path: Path, description: str = "") -> None:
+            raise FileNotFoundError(path)
+
+    ctx = Picky()
+    register(ctx, facts=AUDITED)
+
+    assert (len(ctx.tools), len(ctx.hooks), len(ctx.platforms)) == (len(TOOLS), len(HOOKS), 1)
+    assert "skill" not in ctx.platforms[0]["platform_hint"]
 
 
 def test_the_command_line_is_offered_as_hermes_canon() -> None:
@@ -115,6 +145,7 @@ def test_the_real_host_owns_what_was_registered() -> None:
         assert (entry.allowed_users_env, entry.allow_all_env) == ("CANON_ALLOWED_USERS", "CANON_ALLOW_ALL_USERS")
         assert manager._plugin_platform_names == {"canon"}
         assert manager._plugin_tool_names == {*TOOLS}
+        assert manager.list_plugin_skills("canon-hermes") == ["rich-cards"]
         assert sorted(manager._hooks) == sorted(HOOKS)
     finally:
         platform_registry.unregister("canon")
