@@ -11,6 +11,10 @@ from canon_ops.errors import ExitCode
 
 __all__ = ["failure_of_click"]
 
+_WORDS = {
+    "integer range": "a whole number", "integer": "a whole number", "float range": "a number", "float": "a number",
+}  # fmt: skip
+
 
 def failure_of_click(exc: BaseException) -> Failure | None:
     """The failure behind an exception of click; None for what is none of the caller's making."""
@@ -34,10 +38,17 @@ def _no_such_option(exc: click.NoSuchOption) -> str:
 
 def _wrong_usage(exc: click.UsageError) -> tuple[str, str | None]:
     """The sentence and its cure: a value that nobody typed comes from a variable, and goes with it."""
-    message, variable = exc.format_message(), _variable_of(exc)
+    message, variable = _plain(exc.format_message()), _variable_of(exc)
     if variable is None:
         return message, _help_of(exc)
     return f"{message} It came from the variable {variable}.", f"unset {variable}   # or give it another value"
+
+
+def _plain(message: str) -> str:
+    """Without the names of click's own types."""
+    for theirs, ours in _WORDS.items():
+        message = message.replace(f" is not a valid {theirs}.", f" is not {ours}.")
+    return message
 
 
 def _variable_of(exc: click.UsageError) -> str | None:

@@ -71,7 +71,7 @@ class History:
         matches = [record for record in self.records() if record.id.startswith(identity)]
         if len(matches) != 1:
             count = "no entry" if not matches else f"{len(matches)} entries"
-            raise NoSuchEntry(f"the history has {count} of the id {identity}", fix="canon-ops history list")
+            raise NoSuchEntry(f"The history has {count} of the id {identity}", fix="canon-ops history list")
         return matches[0]
 
     def latest_to_undo(self) -> Record:
@@ -87,7 +87,7 @@ class History:
             if record.undoes is None:
                 return record
             undone.add(record.undoes)
-        raise NoSuchEntry("there is nothing to undo", fix="canon-ops history list")
+        raise NoSuchEntry("There is nothing to undo", fix="canon-ops history list")
 
     def texts(self, record: Record, which: Literal["before", "after"]) -> tuple[bytes | None, ...]:
         """Each file's bytes before or after ``record``; None for "no such file".

@@ -82,12 +82,12 @@ def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | No
     if identity is None:
         matches = [change for change in changes if change.state == "done"][:1]
         if not matches:
-            raise NoSuchEntry("there is nothing to undo", fix=home.own_command("history list"))
+            raise NoSuchEntry("There is nothing to undo", fix=home.own_command("history list"))
         return matches[0]
     matches = [change for change in changes if change.id.startswith(identity)]
     if len(matches) != 1:
         count = "no entry" if not matches else f"{len(matches)} entries"
-        raise NoSuchEntry(f"the history has {count} of the id {identity}", fix=home.own_command("history list"))
+        raise NoSuchEntry(f"The history has {count} of the id {identity}", fix=home.own_command("history list"))
     return matches[0]
 
 

@@ -147,7 +147,12 @@ def list_command(
         ]
         view.append(Table(("approval", "state", "summary", "expires", "needs"), rows, whole=frozenset({0})))
     else:
-        view.append(Line("No such approvals.", for_people_only=True))
+        view.append(
+            Line(
+                "There are no such approvals." if any(True for _ in book) else "There are no approvals.",
+                for_people_only=True,
+            )
+        )
     view += [
         Item(Mark.ERROR, row.approval_id, f"{row.why}; it is left as it is", "canon-ops approvals verify")
         for row in damaged

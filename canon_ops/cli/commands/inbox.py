@@ -33,6 +33,7 @@ from canon_ops.operate.writing import require_consent
 
 __all__ = ["discard_command", "list_command", "requeue_command", "show_command", "stats_command"]
 
+_NONE_SHOWN, _NONE_OPEN = "There are no such receipts.", "There are no unsettled receipts."
 _SEQ = click.argument("seq", type=click.IntRange(1, 2**63 - 1))
 _TEXT_CHARS = 48
 _UNSETTLED = (Status.QUARANTINED, Status.IN_DOUBT, Status.PROCESSING, Status.PENDING)
@@ -161,7 +162,9 @@ def list_command(context: Context, statuses: tuple[str, ...], session_key: str |
     except NoDatabase:
         found = []
     if not found:
-        return Result(InboxList(()), (Line("No such receipts.", for_people_only=True),))
+        return Result(
+            InboxList(()), (Line(_NONE_SHOWN if statuses or session_key else _NONE_OPEN, for_people_only=True),)
+        )
     rows = [
         (str(each.ingest_seq), each.status.value, each.session_key, _cut(each.effective_body), _time(each.updated_at))
         for each in found

@@ -44,7 +44,7 @@ def test_no_registry_is_no_failure(program: Runner, home: Path) -> None:
     (home / ".hermes").mkdir()
 
     assert program("approvals", "list").out == ""
-    assert program("approvals", "list", terminal=True).out == "No such approvals.\n"
+    assert program("approvals", "list", terminal=True).out == "There are no approvals.\n"
     assert program("approvals", "verify").code == 0
     assert program("approvals", "audit", "--json").json["data"]["steps"] == []
     assert program("approvals", "show", "hermes-1").code == 1

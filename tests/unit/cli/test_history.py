@@ -71,8 +71,8 @@ def test_an_unknown_id_is_not_found(program: Runner, config: Path) -> None:
     nothing, several = program("history", "show", "1999"), program("undo", "2")
 
     assert (nothing.code, several.code) == (1, 1)
-    assert nothing.err == "Error: the history has no entry of the id 1999.\n  fix: canon-ops history list\n"
-    assert several.err.startswith("Error: the history has 2 entries of the id 2.")
+    assert nothing.err == "Error: The history has no entry of the id 1999.\n  fix: canon-ops history list\n"
+    assert several.err.startswith("Error: The history has 2 entries of the id 2.")
 
 
 def test_undo_gives_back_the_bytes(program: Runner, config: Path) -> None:
@@ -91,7 +91,7 @@ def test_undo_gives_back_the_bytes(program: Runner, config: Path) -> None:
     assert "+platforms:\n+  canon:\n+    api_key: [secret]\n" in undone.out
     assert (after_one, after_two) == (first, CONFIG)
     ran = program("undo")
-    assert (ran.code, ran.err) == (1, "Error: there is nothing to undo.\n  fix: canon-ops history list\n")
+    assert (ran.code, ran.err) == (1, "Error: There is nothing to undo.\n  fix: canon-ops history list\n")
     states = [line.split("\t")[3] for line in program("history", "list").out.splitlines()]
     assert states == ["undo", "undo", "undone", "undone"]
     again = program("history", "list").out.splitlines()[0].split("\t")[0]

@@ -33,7 +33,8 @@ def inbox(home: Path) -> Path:
 def test_a_home_without_an_inbox_has_nothing_to_show(program: Runner, home: Path) -> None:
     """Looking makes no file; a receipt that is asked for by number is not found."""
     assert program("inbox", "list").out == ""
-    assert program("inbox", "list", terminal=True).out == "No such receipts.\n"
+    assert program("inbox", "list", terminal=True).out == "There are no unsettled receipts.\n"
+    assert program("inbox", "list", "--session", "x", terminal=True).out == "There are no such receipts.\n"
     assert program("inbox", "stats", "--json").json["data"]["exists"] is False
     ran = program("inbox", "show", "1")
     assert (ran.code, ran.out) == (1, "")

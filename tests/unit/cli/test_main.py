@@ -42,6 +42,12 @@ def test_help_is_an_answer(program: Runner) -> None:
         (("xyzzy",), "No such command: xyzzy.", "canon-ops --help"),
         (("version", "--jsn"), "No such option: --jsn. Did you mean --json?", "canon-ops version --help"),
         (("--plain", "version"), "--plain goes after the command's name.", "canon-ops --help"),
+        (("outbox", "show", "x"), "Invalid value for 'N': 'x' is not a whole number.", "canon-ops outbox show --help"),
+        (
+            ("setup", "canon", "--wait", "soon"),
+            "Invalid value for '--wait': 'soon' is not a number.",
+            "canon-ops setup canon --help",
+        ),
     ],
 )
 def test_a_wrong_call_names_the_mistake_and_the_help(
