@@ -14,11 +14,12 @@ from functools import cache
 from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
+from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
 from canon_hermes_plugin.host_queue import HostQueue
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.ports import Arrival, Reply
-from canon_hermes_plugin.runtime import CanonRuntime, make_runtime
+from canon_hermes_plugin.runtime import CanonRuntime
 from canon_ops.wire.splitting import PART_BYTES, byte_length
 
 __all__ = ["adapter_class", "build_adapter_class"]

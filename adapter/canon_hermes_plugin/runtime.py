@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -27,18 +26,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from canon_hermes_plugin import binding, probe
+from canon_hermes_plugin import binding
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.acting import Acting, NotConnected, on_loop
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
 from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approvals
 from canon_hermes_plugin.approvals.waking import Waking
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
-from canon_hermes_plugin.credential import find_credential
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.health import Health
+from canon_hermes_plugin.health_report import report_of
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.interactions.cards import CardDesk
@@ -62,7 +61,6 @@ from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_hermes_plugin.turn.events import Kind, TurnEvent
 from canon_hermes_plugin.typing_dots import TypingDots
 from canon_hermes_plugin.unasked import send_unasked
-from canon_ops import __version__
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.client.stream import open_stream
@@ -70,14 +68,12 @@ from canon_ops.durable import DurableError
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import Clock, SystemClock
-from canon_ops.settings.options import Options, TurnVerbosity, UserAccess, home_channel, read_options, user_access
-from canon_ops.settings.paths import CanonPaths
-from canon_ops.settings.surroundings import Surroundings
+from canon_ops.settings.options import Options, TurnVerbosity, UserAccess
 from canon_ops.wire.ids import TurnId
 from canon_ops.wire.requests import RuntimeStatus
 from canon_ops.wire.verbosity import ConversationKind, resolve_verbosity
 
-__all__ = ["CanonRuntime", "make_runtime"]
+__all__ = ["CanonRuntime"]
 
 logger = logging.getLogger(__name__)
 
@@ -89,28 +85,6 @@ LOOK_EVERY_S: Final = 1.0  # ours
 OUTBOX_EVERY_S: Final = 5.0  # ours: how soon a gateway notices that a person had it send something again
 LISTENING_S: Final = 5.0  # ours: the host allows a connect 30 s and more
 FAREWELL_S: Final = 3.0  # the host gives an adapter a few seconds to disconnect; answers that are on their way use them
-
-
-def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
-    """The runtime of a gateway: its settings from the environment and the host's platform configuration.
-
-    Raises:
-        ValueError: an option has a value that it cannot have; nothing was read from disk.
-    """
-    settings = Surroundings(environ=dict(os.environ), platform=probe.platform_block(config))
-    offload = Offload("canon")
-    channel = home_channel(settings)
-    return CanonRuntime(
-        port,
-        options=read_options(settings),
-        access=user_access(settings),
-        find=partial(find_credential, offload, partial(probe.surroundings_of, config)),
-        offload=offload,
-        home=host_door.home_folder(),
-        approvals_file=CanonPaths.from_environ(os.environ, Path.home()).detached_approvals_file,
-        home_channel=channel.chat_id if channel is not None else None,
-        host_version=host_door.read_host_facts().version or "unknown",
-    )
 
 
 class CanonRuntime:
@@ -512,29 +486,15 @@ class CanonRuntime:
 
     def _report_health(self, health: Health) -> PlatformHealth:
         """What the health file says now. Source: decisions X9."""
-        session, now_ms = self._session, self._clock.now_ms()
-        credential = session.credential if session is not None else None
-        agent_id = self._inflow.identity.agent_id if self._inflow is not None else None
-        owed = self._postbox.owed if self._postbox is not None else Owed()
-        return PlatformHealth(
-            platform=host_door.PLATFORM_NAME,
-            version=__version__,
+        session = self._session
+        return report_of(
+            health,
             host_version=self._host_version,
-            pid=os.getpid(),
-            written_at_ms=now_ms,
-            environment_id=credential.connection.environment_id if credential is not None else "",
-            agent_id=agent_id,
-            stream=health.stream,
-            stream_since_ms=health.since_ms,
-            reconnects=health.reconnects,
-            last_trouble=health.last_trouble,
-            last_event_at_ms=health.last_event_ms,
-            cursor=health.cursor,
-            cursor_age_s=health.cursor_age_s(now_ms=now_ms),
-            in_work=health.in_work,
+            environment_id=session.credential.connection.environment_id if session is not None else "",
+            agent_id=self._inflow.identity.agent_id if self._inflow is not None else None,
             turns_open=sum(turn.is_open for turn in self._desk.turns.live.values()),
-            outbox_depth=owed.count,
-            outbox_oldest_ms=owed.oldest_ms,
+            owed=self._postbox.owed if self._postbox is not None else Owed(),
+            now_ms=self._clock.now_ms(),
         )
 
     def _queue_depth(self, turn_id: TurnId) -> int:
