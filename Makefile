@@ -68,6 +68,7 @@ test-interop: $(STAMP)  ## the sandboxes against the published plugins in real g
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 	$(BIN)/python -m pytest tests/contract/test_borgee_client.py tests/contract/test_borgee_bytes.py $(TEST_ARGS)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_borgee_published_inbox.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_approvals_published.py $(TEST_ARGS)
 
 test-cards: $(STAMP)  ## CARDS=120000 cards: one verdict from our validator and the published one (made in .hosts, once)
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_cards_published.py $(TEST_ARGS)

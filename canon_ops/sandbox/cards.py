@@ -1,7 +1,9 @@
 """What the server asks of a card, and of the values a person submits with it. Pure.
 
 The server's envelope is looser than what clients may author; values are checked against the fields of the chosen
-action. Each function gives the first thing that is wrong, None when all is well. Source: Canon wire 9.10, 12.2.
+action. Its words and numbers stand here once more and nothing is taken from :mod:`canon_ops.wire.cards`: a server that
+had its rules from the client's validator would agree with every mistake in them. Each function gives the first thing
+that is wrong, None when all is well. Source: Canon wire 9.10, 12.2.
 """
 
 from __future__ import annotations
