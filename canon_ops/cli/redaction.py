@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from canon_ops.lean import late_pattern
-from canon_ops.settings.telling import hide_in_urls, hide_secrets, is_telling, secret_parts
+from canon_ops.settings.telling import hide_logins, hide_secrets, is_telling, secret_parts
 
 __all__ = ["SECRET_MARK", "Redactor"]
 
@@ -85,7 +85,7 @@ class Redactor:
         found = _ASSIGNMENT.fullmatch(text)
         if found and is_telling(found["name"]):
             return f"{found['before']}{self._mark(found['value'])}{found['end']}"
-        text = hide_in_urls(text, self._mark)
+        text = hide_logins(text, self._mark)
         for value in sorted(self._values, key=len, reverse=True):
             if value in text:
                 text = text.replace(value, self._mark(value))
@@ -100,7 +100,7 @@ class Redactor:
         return SECRET_MARK if number == 1 else f"[secret {number}]"
 
     def __call__(self, text: str) -> str:
-        text = hide_in_urls(text, lambda _secret: SECRET_MARK)
+        text = hide_logins(text, lambda _secret: SECRET_MARK)
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, SECRET_MARK)
         return _KEY_SHAPE.sub(SECRET_MARK, text)

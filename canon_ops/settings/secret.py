@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from canon_ops.lean import late_pattern
-from canon_ops.settings.telling import hide_in_urls
+from canon_ops.settings.telling import hide_logins
 
 __all__ = ["Secret", "redact"]
 
@@ -88,4 +88,4 @@ def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
     )
     for secret in known:
         text = text.replace(secret.reveal(), _MARK)
-    return _KEY_SHAPES.sub(_MARK, hide_in_urls(text, lambda _secret: _MARK))
+    return _KEY_SHAPES.sub(_MARK, hide_logins(text, lambda _secret: _MARK))

@@ -5,10 +5,12 @@ A text is secret where
 - the name it stands under tells (``api_key``, ``Authorization``, ``GH_PAT``), in any spelling, also as items of a list;
 - it is the password of a URL, or the token that stands alone before its ``@``;
 - it follows a telling argument: ``[--token, abc]``, ``--token=abc``, ``tool --token abc``;
-- it follows a telling header or variable in one text: ``Authorization: Bearer abc``, ``GH_TOKEN=abc``.
+- it follows a telling header or variable in one text: ``Authorization: Bearer abc``, ``GH_TOKEN=abc``;
+- it is the password in ``curl -u name:password``, or behind ``-u`` in a list of arguments; two numbers there are a
+  user and a group.
 
 What only points elsewhere (``${VARIABLE}``, a name that ends in ``_env`` or ``_file``) is no secret. The rule is about
-values that people wrote into their files; a *sentence* is only cleaned of URLs (:func:`hide_in_urls`), since the words
+values that people wrote into their files; a *sentence* is only cleaned of logins (:func:`hide_logins`), since the words
 ``--api-key-file FILE`` in a cure are no secret.
 """
 
@@ -21,7 +23,7 @@ from typing import Any
 
 from canon_ops.lean import late_pattern
 
-__all__ = ["hide_in_text", "hide_in_urls", "hide_secrets", "is_telling", "secret_parts"]
+__all__ = ["hide_in_text", "hide_logins", "hide_secrets", "is_telling", "secret_parts"]
 
 Hide = Callable[[str], str]
 
@@ -44,6 +46,14 @@ _QUERY = late_pattern(r"(?P<before>[?&](?P<name>[\w.-]+)=)(?P<value>[^&\s#\"']+)
 _ASSIGNED = late_pattern(rf"(?P<before>(?<![\w/.-])-{{0,2}}(?P<name>[A-Za-z_][\w-]*)=)(?P<value>{_WORD}|[^\s\"'&]+)")
 _FOLLOWED = late_pattern(rf"(?P<before>(?<!\S)-{{1,2}}(?P<name>[A-Za-z][\w-]*)\s+)(?P<value>{_WORD}|[^\s\"'-]\S*)")
 _HEADER = late_pattern(r"(?P<before>(?:^|(?<=[\"']))(?P<name>[A-Za-z][\w-]*):\s+)(?P<value>[^\"'\r\n]+)")
+# What curl takes a name and a password for; the short ones may touch it, or end a row of switches (-su).
+_LOGIN = late_pattern(r"-[a-zA-Z]{0,4}[uU]|--(?:proxy-|tls)?user")
+_NAME_AND_PASSWORD = late_pattern(r"(?P<before>[^\s\"':=/]*:)(?!//)(?P<value>[^\s\"']+)")
+_LOGGED_IN = late_pattern(
+    r"(?P<before>(?<!\S)[\"']?(?:-[a-zA-Z]{0,4}[uU]\s*|--(?:proxy-|tls)?user[\s=]+)[\"']?[^\s\"':=/]*:)(?!//)"
+    r"(?P<value>[^\s\"']+)"
+)
+_USER_AND_GROUP = late_pattern(r"[0-9]*:[0-9]+")
 _ARGUMENT = late_pattern(r"-{1,2}([A-Za-z][\w-]*)")
 
 
@@ -81,9 +91,12 @@ def _hidden(value: Any, is_secret: bool, hide: Hide) -> Any:
         return {key: _hidden(item, is_telling(str(key)), hide) for key, item in value.items()}
     if isinstance(value, list | tuple):
         follows = [False, *(isinstance(item, str) and _asks(item) for item in value)]
+        logins = [False, *(isinstance(item, str) and _LOGIN.fullmatch(item) is not None for item in value)]
         return [
-            _hidden(item, is_secret or (before and not _is_argument(item)), hide)
-            for before, item in zip(follows, value, strict=False)
+            _hide_password(item, hide)
+            if login and isinstance(item, str)
+            else _hidden(item, is_secret or (before and not _is_argument(item)), hide)
+            for before, login, item in zip(follows, logins, value, strict=False)
         ]
     if isinstance(value, str):
         return _hide_whole(value, hide) if is_secret else hide_in_text(value, hide)
@@ -101,6 +114,14 @@ def _is_argument(item: object) -> bool:
     return isinstance(item, str) and _ARGUMENT.fullmatch(item) is not None
 
 
+def _hide_password(text: str, hide: Hide) -> str:
+    """The password of ``name:password``, which follows an option for it; two numbers are a user and a group."""
+    found = _NAME_AND_PASSWORD.fullmatch(text)
+    if found is None or _USER_AND_GROUP.fullmatch(text):
+        return hide_in_text(text, hide)
+    return found["before"] + _hide_whole(found["value"], hide)
+
+
 def _hide_whole(text: str, hide: Hide) -> str:
     return text if not text or _REFERENCE.fullmatch(text) else hide(text)
 
@@ -116,14 +137,16 @@ def hide_in_text(text: str, hide: Hide) -> str:
             return found[0]
         return found["before"] + _hide_whole(found["value"], hide)
 
-    text = hide_in_urls(text, hide)
+    text = hide_logins(text, hide)
     for pattern in (_HEADER, _QUERY, _ASSIGNED, _FOLLOWED):
         text = pattern.sub(behind_a_name, text)
     return text
 
 
-def hide_in_urls(text: str, hide: Hide) -> str:
-    """The password of every URL hidden; and what stands alone before the ``@`` of a web address."""
+def hide_logins(text: str, hide: Hide) -> str:
+    """The password of every URL and of every ``curl -u`` hidden; and what stands alone before a web address' ``@``."""
+    if "curl" in text:
+        text = _LOGGED_IN.sub(lambda found: found["before"] + _hide_whole(found["value"], hide), text)
     if "://" not in text:
         return text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canon_ops.settings.telling import hide_in_urls, hide_secrets, is_telling, secret_parts
+from canon_ops.settings.telling import hide_logins, hide_secrets, is_telling, secret_parts
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,18 @@ def test_a_name_tells(name: str, telling: bool) -> None:
         ({"api_key": "", "token": None, "secret": True}, []),
         ({"access_token_env": "BWS_ACCESS_TOKEN", "record_key": "ctrl+b"}, []),
         ({"command": "curl -H 'X-Auth-Token: abc' http://h"}, ["abc"]),
+        ({"command": "curl -u user:pw http://h"}, ["pw"]),
+        ({"command": "curl -s --user 'user:p:w' http://h"}, ["p:w"]),
+        ({"command": "/usr/bin/curl -suname:pw --proxy-user=a:b http://h"}, ["pw", "b"]),
+        ({"command": "curl -u :pw -u user http://h:80/x"}, ["pw"]),
+        ({"command": "sh -c \"curl -u 'user:pw' http://h\""}, ["pw"]),
+        ({"command": "curl -u http://h:80/"}, []),
+        ({"command": "curl -u user:${PW} http://h"}, []),
+        ({"command": "curl", "args": ["-u", "user:pw", "http://h"]}, ["pw"]),
+        ({"args": ["--user", "user:pw", "-U", "a:b"]}, ["pw", "b"]),
+        ({"args": ["run", "-u", "1000:1000", "--user", "user"]}, []),
+        ({"args": ["-u", "http://u:pw@h"]}, ["pw"]),
+        ({"command": "docker run -u node:node image"}, []),
         ({"prompt": "Never print the token: it is secret."}, []),
         ({"base_url": "http://127.0.0.1:8080/v1"}, []),
     ],
@@ -85,8 +97,10 @@ def test_the_path_to_a_value_counts() -> None:
     assert secret_parts(("a", "b"), "x") == []
 
 
-def test_a_sentence_loses_the_passwords_of_urls_only() -> None:
-    """The words of a cure are no secret."""
-    text = "fetch https://u:p@h failed; use --api-key-stdin or --token FILE"
+def test_a_sentence_loses_its_logins_only() -> None:
+    """The password of a URL and of a curl call go; the words of a cure are no secret."""
+    text = "curl -su name:word h failed, then https://u:p@h; use --api-key-stdin or --token FILE"
 
-    assert hide_in_urls(text, lambda _text: "[secret]") == text.replace(":p@", ":[secret]@")
+    hidden = hide_logins(text, lambda _text: "[secret]")
+
+    assert hidden == text.replace(":p@", ":[secret]@").replace("name:word", "name:[secret]")
