@@ -56,11 +56,17 @@ class ManagedScope:
         Raises:
             PinnedByAdministrator.
         """
+        if (leaf := self.pinned_at(path)) is not None:
+            raise _pinned(".".join(leaf), self.folder / "config.yaml")
+
+    def pinned_at(self, path: Sequence[str | int]) -> tuple[str, ...] | None:
+        """The pinned value at ``path``, above it or below it; None when there is none."""
         parts = tuple(str(part) for part in path)
         for leaf in sorted(self.leaves):
             shorter = min(len(leaf), len(parts))
             if leaf[:shorter] == parts[:shorter]:
-                raise _pinned(".".join(leaf), self.folder / "config.yaml")
+                return leaf
+        return None
 
 
 def managed_scope(home: HermesHome) -> ManagedScope | None:

@@ -9,6 +9,7 @@ from typing import Any
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_path import parse_path
 from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile
+from canon_ops.hermes.managed_scope import ManagedScope
 from canon_ops.operate.prompts import Prompts, Question
 
 __all__ = ["Recommendation", "apply_recommendations", "pick", "recommendations"]
@@ -30,8 +31,14 @@ class Recommendation:
     why: str
 
 
-def recommendations(document: ConfigDocument, platforms: Sequence[str]) -> tuple[Recommendation, ...]:
-    """What the documentation of these platforms, and of Hermes for them, recommends and the file does not say."""
+def recommendations(
+    document: ConfigDocument, platforms: Sequence[str], scope: ManagedScope | None = None
+) -> tuple[Recommendation, ...]:
+    """What the documentation of these platforms, and of Hermes for them, recommends and the file does not say.
+
+    Args:
+        scope: what the administrator decides is proposed to nobody: Hermes would not read it from the user's file.
+    """
     found = []
     for known in KNOWN_KEYS:
         if (
@@ -42,6 +49,8 @@ def recommendations(document: ConfigDocument, platforms: Sequence[str]) -> tuple
             continue
         spellings = [(name, document.find(parse_path(name))) for name in (known.name, *known.aliases)]
         name, present = next(((name, one) for name, one in spellings if one is not None), (known.name, None))
+        if scope is not None and scope.pinned_at(parse_path(name)) is not None:
+            continue
         value = present.value if present else known.default
         if value != known.recommended or type(value) is not type(known.recommended):
             before = present.value if present else None

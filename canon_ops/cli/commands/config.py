@@ -104,8 +104,8 @@ def unset_command(context: Context, key: str, allow_reformat: bool, write: Write
     """Remove one key from the Hermes configuration.
 
     The comment lines directly above the key go with it, every other comment stays; mappings around it stay, empty if
-    need be. Taking out what the last edit put in gives back the very text from before it, as long as nobody wrote
-    since. A key that is not there is no change.
+    need be, but for those that config set or add made on its way. Taking out what the last edit put in gives back the
+    very text from before it. Both hold as long as nobody else wrote since. A key that is not there is no change.
     """
     return unset_key(context, key, write, allow_reformat=allow_reformat)
 

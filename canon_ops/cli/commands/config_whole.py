@@ -16,6 +16,7 @@ from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.transaction import digest
+from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.change_config import ConfigPlan, carry_out, keep_config, plan_config
 from canon_ops.operate.config_in_editor import edit_in_editor, editor_of
 from canon_ops.operate.heal_config import HEAL_LABEL, find_unlike, plan_heal
@@ -143,8 +144,8 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
 def recommend_command(context: Context, platforms: tuple[str, ...], write: WriteOptions) -> Result:
     """Propose the documented settings of a platform, as one change.
 
-    On a terminal each is asked about. With --yes all are made; with --dry-run they are only listed. Without a platform
-    it is canon's.
+    On a terminal each is asked about. With --yes all are made; with --dry-run they are only listed. What the
+    administrator of the machine decides is left out. Without a platform it is canon's.
     """
     meant = platforms or (context.program.platform or "canon",)
     writing = context.writing("config recommend", write)
@@ -153,7 +154,7 @@ def recommend_command(context: Context, platforms: tuple[str, ...], write: Write
 
     def edit(document: ConfigDocument) -> ConfigDocument:
         nonlocal proposed, chosen
-        proposed = recommendations(document, meant)
+        proposed = recommendations(document, meant, managed_scope(context.home))
         chosen = proposed if write.dry_run else pick(context.prompts, proposed)
         return apply_recommendations(document, chosen)
 

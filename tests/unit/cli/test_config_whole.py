@@ -446,6 +446,36 @@ def test_what_the_administrator_decides_is_not_changed_as_a_whole_either(
     assert config.read_text() == CONFIG + "a: 1\n"
 
 
+def test_recommend_leaves_out_what_the_administrator_decides(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hermes would not read it from the user's file; everything else is proposed, and made with consent."""
+    free = {each["path"] for each in program("config", "recommend", "--dry-run", "--json").json["data"]["proposed"]}
+    (tmp_path / "config.yaml").write_text("approvals:\n  mode: smart\n")
+    monkeypatch.setenv("HERMES_MANAGED_DIR", str(tmp_path))
+
+    listed = program("config", "recommend", "--dry-run", "--json").json["data"]["proposed"]
+    done = program("config", "recommend", "--yes")
+
+    assert {each["path"] for each in listed} == free - {"approvals.mode"}
+    assert (done.code, len(listed) > 0) == (0, True)
+    assert "approvals" not in yaml.safe_load(config.read_text())
+
+
+def test_heal_is_no_change_of_what_the_administrator_decides(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comments come back around a pinned value, which stays as it is."""
+    program("config", "snapshot")
+    strip(config)
+    (tmp_path / "config.yaml").write_text("streaming:\n  enabled: true\nplugins:\n  enabled: []\n")
+    monkeypatch.setenv("HERMES_MANAGED_DIR", str(tmp_path))
+
+    ran = program("config", "heal", "--yes")
+
+    assert (ran.code, config.read_text()) == (0, CONFIG)
+
+
 def test_edit_without_an_editor_says_which_variable(program: Runner, config: Path) -> None:
     """Exit 2; an editor that fails is exit 3."""
     assert program("config", "edit").code == 2

@@ -40,6 +40,26 @@ def test_what_install_wrote_is_gone(program: Runner, files: tuple[Path, Path]) -
     assert (config.read_text(), env.exists()) == (CONFIG, False)
 
 
+@pytest.mark.parametrize("back", ["uninstall", "rollback"])
+def test_a_history_that_forgets_takes_nothing_from_the_way_back(
+    program: Runner, files: tuple[Path, Path], back: str
+) -> None:
+    """The entry of the installation is long gone; the bytes come back nevertheless."""
+    config, env = files
+    program("preferences", "set", "history.entries", "1")
+    program("install", "--skip-package")
+    for number in range(4):
+        program("config", "set", "streaming.edit_interval", str(number))
+    program("config", "unset", "streaming.edit_interval")
+    program("config", "unset", "streaming")
+    commands = [each["command"] for each in program("history", "list", "--json").json["data"]["changes"]]
+
+    done = program(back, "--yes", "--skip-package")
+
+    assert not any(command.startswith("install") for command in commands)
+    assert (done.code, config.read_text(), env.exists()) == (0, CONFIG, False)
+
+
 def test_a_second_uninstall_finds_nothing(program: Runner, files: tuple[Path, Path]) -> None:
     """Exit 0, nothing changed, also for scripts."""
     data = program("uninstall", "--json").json["data"]
