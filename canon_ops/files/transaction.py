@@ -106,7 +106,8 @@ class Transaction:
         label: the command as people will read it in the history; never a secret.
         dry_run: take no lock, repair nothing, write nothing: ``commit`` does nothing then.
         refuse: asked for each staged path; an error that it returns is raised (a managed home).
-        retention: how much history stays.
+        retention: how much history stays; None removes nothing. Whoever does not know what the operator wants, and what
+            others still need of the history, leaves it alone.
 
     Raises:
         LockTimeout, DiskError: on entering.
@@ -134,7 +135,7 @@ class Transaction:
         self._journal = Journal(lock_folder, self._disk)
         self._grounds = Grounds(self._journal, also, self._disk, timeout_s)
         self.history = History(lock_folder, self._disk)
-        self._retention = retention or Retention()
+        self._retention = retention
         self._repaired: Repair | None = None
         self._entries: dict[Path, _Entry] = {}
         self._exit = ExitStack()
@@ -232,7 +233,7 @@ class Transaction:
             if not self._journal.pending.exists():
                 self._grounds.withdraw()
         self._entries.clear()
-        self.history.prune(self._retention, now_ms=record.time_ms)
+        self._prune(record)
         return record.id
 
     def keep(self, path: Path) -> str | None:
@@ -253,8 +254,12 @@ class Transaction:
         planned = [Planned(entry.target, entry.before, entry.before, None)]
         record = self._journal.begin(planned, label=self._label, now_ms=self._clock.now_ms(), outcome="kept")
         self._journal.keep(record)
-        self.history.prune(self._retention, now_ms=record.time_ms)
+        self._prune(record)
         return record.id
+
+    def _prune(self, record: Record) -> None:
+        if self._retention is not None:
+            self.history.prune(self._retention, now_ms=record.time_ms)
 
     def take_back(self, record: Record) -> None:
         """Stage the texts from before ``record``; nothing is written yet.

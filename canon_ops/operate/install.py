@@ -23,7 +23,7 @@ from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, discover_plugins, installed_distributions, try_imports
 from canon_ops.operate.dotenv_diff import change_diff
-from canon_ops.operate.edit_config import refuse_managed, sparing_comments
+from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.heal_config import keep_comments
 from canon_ops.operate.install_plan import (
     HostRefused,
@@ -187,10 +187,7 @@ def carry_out(
     """
     home, names, clock = plan.home, plan.options.platform, clock or SystemClock()
     label = f"{command} {names.name}"
-    retention = sparing_comments(home)
-    with Transaction(
-        home.path, label=label, clock=clock, refuse=lambda _path: refuse_managed(home), retention=retention
-    ) as files:
+    with Transaction(home.path, label=label, clock=clock, refuse=lambda _path: refuse_managed(home)) as files:
         for change in plan.changes:
             files.expect(change.path, digest(change.before) or "")
             files.stage(change.path, change.after, private=True)

@@ -6,7 +6,7 @@ A Canon profile keeps its agent and its environment, so that ``setup canon`` ask
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -16,9 +16,9 @@ from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
 from canon_ops.keyring.access import Keyring, KeyringProblem
-from canon_ops.operate.canon_profiles import profile_in_use
+from canon_ops.operate.canon_profiles import NoSuchProfile, profile_in_use
 from canon_ops.operate.edit_config import refuse_managed
-from canon_ops.operate.forget_key import forget_key
+from canon_ops.operate.forget_key import forget_key, keys_taken_out
 from canon_ops.operate.home_identity import masked_diff
 from canon_ops.operate.move_key import profile_meant
 from canon_ops.operate.profile_key import KeyMissing
@@ -72,10 +72,18 @@ def remove_canon_key(
         if key.origin.source is not Source.DOTENV:
             raise KeyMissing(f"{key.origin.describe()} is not edited here", fix=key.origin.to_drop())
         return _remove_lines(writing, "canon", _DIRECT, prompts)
-    profile = profile_meant(writing, name)
     paths = canon_paths_from_disk(writing.home.path, writing.environ)
+    try:
+        profile = profile_meant(writing, name)
+    except NoSuchProfile:
+        if name and (left := _finished(writing, paths.home, "canon", name, _profile_key(name))) is not None:
+            return left
+        raise
     reference = profile.api_key_ref
     if profile.api_key is None and reference is None and not whole:
+        left = _finished(writing, paths.home, "canon", profile.name, _profile_key(profile.name))
+        if left is not None:
+            return left
         raise KeyMissing(f"The Canon profile {profile.name} has no key", fix="canon-ops profile list")
     places = [f"{profile.name}.apiKey in {paths.agents_file}"] if profile.api_key else []
     places += [f"{reference.text} in the keyring"] if reference else []
@@ -124,6 +132,8 @@ def _remove_lines(
     data = read_optional(file) or b""
     lines = [entry for entry in read_dotenv(data, file=str(file)) if entry.name in names]
     if not lines:
+        if (left := _finished(writing, home.path, platform, None, _variable(names[0]))) is not None:
+            return left
         raise KeyMissing(f"{file} has no {names[0]}", fix="canon-ops creds list", file=str(file))
     places = tuple(f"{entry.name} in {file}, line {entry.line}" for entry in lines)
     if not writing.dry_run:
@@ -170,6 +180,37 @@ def _out_of_history(writing: Writing, folder: Path, removed: KeyRemoved, keys: S
     if written.history_id in gone:
         written = replace(written, history_id=None)
     return replace(removed, written=written, forgotten=tuple(gone))
+
+
+def _finished(
+    writing: Writing,
+    folder: Path,
+    platform: Literal["canon", "borgee"],
+    name: str | None,
+    keys_in: Callable[[Path, bytes], Collection[Secret]],
+) -> KeyRemoved | None:
+    """The end of a removal that was killed: the key is in no file, and in the history still. None when it is not."""
+    keys = keys_taken_out(folder, writing.label, keys_in)
+    if not keys:
+        return None
+    removed = KeyRemoved(platform, name, (f"the history below {folder}",), Written())
+    return removed if writing.dry_run else _out_of_history(writing, folder, removed, keys)
+
+
+def _profile_key(name: str) -> Callable[[Path, bytes], Collection[Secret]]:
+    def keys_in(file: Path, data: bytes) -> Collection[Secret]:
+        profile = AgentsFile.parse(data or None, file=str(file)).profile(name) if file.suffix == ".json" else None
+        return [profile.api_key] if profile is not None and profile.api_key else []
+
+    return keys_in
+
+
+def _variable(name: str) -> Callable[[Path, bytes], Collection[Secret]]:
+    def keys_in(file: Path, data: bytes) -> Collection[Secret]:
+        entries = read_dotenv(data, file=str(file)) if file.suffix != ".json" else []
+        return [Secret(entry.value) for entry in entries if entry.name == name and entry.value]
+
+    return keys_in
 
 
 def _is_shared(writing: Writing, reference: KeyReference | None) -> bool:

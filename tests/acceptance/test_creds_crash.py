@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.files.transaction import Transaction
 from tests.support.canon_files import KEY, profile_entry
 from tests.support.canon_homes import User, user_at
 from tests.support.keyring_backend import entries_of, keyring_variables
@@ -37,10 +38,9 @@ def deadly(step):
 Keyring._run = deadly(Keyring._run)
 move_key.edit_agents = deadly(move_key.edit_agents)
 move_key.forget_key = deadly(move_key.forget_key)
-from canon_ops.cli.main import main
-sys.argv = ["canon-ops", "creds", "move", "--to", sys.argv[3]]
+from canon_ops.cli.main import run_as
 try:
-    main()
+    run_as("canon-ops", "", ["creds", "move", "--to", sys.argv[3]])
 finally:
     print(f"steps {count}", file=sys.stderr)
 """
@@ -95,3 +95,80 @@ def test_a_killed_move_loses_nothing_and_is_finished_by_the_next(
         assert holding == []
     else:
         assert json.loads(user.agents_file.read_text()) == {"ops": profile_entry()}
+
+
+# ``creds remove`` dying at the N-th file that it takes out of the history, before or after; 0 lets it live.
+REMOVAL = """
+import os, sys
+from canon_ops.files.disk import Disk
+fatal, when, count = int(sys.argv[1]), sys.argv[2], 0
+unlink = Disk.unlink
+def deadly(self, path):
+    global count
+    if "/history/" not in str(path): return unlink(self, path)
+    count += 1
+    mine = count
+    if (mine, when) == (fatal, "before"): os._exit(9)
+    unlink(self, path)
+    if (mine, when) == (fatal, "after"): os._exit(9)
+Disk.unlink = deadly
+from canon_ops.cli.main import run_as
+try:
+    code = run_as("canon-ops", "", ["creds", "remove", "--yes", *sys.argv[3:]])
+finally:
+    print(f"steps {count}", file=sys.stderr)
+sys.exit(code)
+"""
+REMOVED = 9  # three entries hold the key, the removal's own among them; each has two texts and a record
+
+
+def remove(user: User, fatal: int, when: str, *more: str) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), "CANON_OPS_KEYRING": "off"}
+    command = [sys.executable, "-c", REMOVAL, str(fatal), when, "--canon-profile", "ops", *more]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+def user_with_a_past(tmp_path: Path) -> User:
+    """A profile whose file was edited twice, so that the key is in the history."""
+    user = user_at(tmp_path / "home")
+    for name in ("one", "two"):
+        with Transaction(user.agents_file.parent, label="profile import") as transaction:
+            agents = json.loads(user.agents_file.read_text())
+            agents[name] = {"clientType": "other"}
+            transaction.stage(user.agents_file, json.dumps(agents).encode())
+            transaction.commit()
+    return user
+
+
+def holding(user: User) -> list[Path]:
+    """Every file below the home that has the key."""
+    return [file for file in user.home.rglob("*") if file.is_file() and KEY in file.read_text(errors="replace")]
+
+
+def test_the_list_of_removals_is_complete(tmp_path: Path) -> None:
+    """A run that lives takes as many files out of the history as the crashes below go through."""
+    user = user_with_a_past(tmp_path)
+
+    ran = remove(user, 0, "never")
+
+    assert (ran.returncode, holding(user)) == (0, [])
+    assert f"steps {REMOVED}" in ran.stderr
+
+
+@pytest.mark.parametrize("whole", [(), ("--whole-profile",)], ids=["key", "whole"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("fatal", range(1, REMOVED + 1))
+def test_a_killed_removal_is_finished_by_the_next(
+    tmp_path: Path, fatal: int, when: str, whole: tuple[str, ...]
+) -> None:
+    """The key is in the history though in no file: the same command finds and forgets it."""
+    user = user_with_a_past(tmp_path)
+    killed = remove(user, fatal, when, *whole)
+    left = holding(user)
+
+    again = remove(user, 0, "never", *whole)
+
+    assert killed.returncode == 9, killed.stderr
+    assert holding(user) == []
+    assert again.returncode == (0 if left else 4), again.stderr
+    assert remove(user, 0, "never", *whole).returncode == 4  # and then there is nothing left to remove
