@@ -11,6 +11,7 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.transaction import Transaction
 from canon_ops.files.undo import undo
+from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.operate.edit_config import edit_config
 from tests.support.config_corpus import READABLE
@@ -120,12 +121,12 @@ def command(home: HermesHome, words: str, path: KeyPath, change: Callable[[Confi
     edit_config(home, path, change, label=words, takes_out=takes_out)
 
 
-def put(home: HermesHome, *path: str) -> None:
-    command(home, f"config set {'.'.join(path)}", path, lambda document: document.set(path, 1))
+def put(home: HermesHome, *path: str | int) -> None:
+    command(home, f"config set {format_path(path)}", path, lambda document: document.set(path, 1))
 
 
-def drop(home: HermesHome, *path: str) -> None:
-    command(home, f"config unset {'.'.join(path)}", path, lambda document: document.unset(path))
+def drop(home: HermesHome, *path: str | int) -> None:
+    command(home, f"config unset {format_path(path)}", path, lambda document: document.unset(path))
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in READABLE.items()])
