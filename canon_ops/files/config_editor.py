@@ -13,6 +13,7 @@ when there is nothing to do. The way of an edit:
 
 from __future__ import annotations
 
+import shlex
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -34,7 +35,9 @@ from canon_ops.files.yaml_path import Path, format_path
 from canon_ops.files.yaml_plans import Planner
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove, prove_rewrite
 from canon_ops.files.yaml_reader import ConfigSyntaxError, YamlText, construct, read_yaml, same
-from canon_ops.lean import dataclass
+from canon_ops.lean import dataclass, late_pattern
+
+_LONE_CR = late_pattern(r"\r(?!\n)")
 
 __all__ = ["ConfigDocument", "ConfigRefused", "ConfigSyntaxError", "Found", "NoSuchKey"]
 
@@ -289,6 +292,10 @@ class ConfigDocument:
             prove(self.layout, document.layout, span=plan.span, gone=plan.gone, change=change)
         except (ProofFailed, EngineFault) as error:
             if not self._allow_reformat:
+                if _LONE_CR.search(self._document.text):
+                    error.what += "; its lines end with a lone carriage return, which this edit cannot keep"
+                    error.args = (error.what,)
+                    error.fix = f"sed -i 's/\\r/\\n/g' {shlex.quote(self.file)}   # ordinary line ends"
                 error.fix = (
                     error.fix or "--allow-reformat has the whole file written anew, and shows the difference first"
                 )

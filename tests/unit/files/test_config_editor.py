@@ -9,6 +9,7 @@ import pytest
 from canon_ops.errors import CanonOpsError, ExitCode
 from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError, NoSuchKey
 from canon_ops.files.yaml_path import parse_path
+from canon_ops.files.yaml_proofs import ProofFailed
 
 
 def document(text: str) -> ConfigDocument:
@@ -291,3 +292,25 @@ def test_a_lone_carriage_return_ends_the_last_line(text: str) -> None:
     assert document.set(("a",), 7).data.decode() == text.replace("a: 1", "a: 7")
     assert document.set(("z",), 1).data.decode().startswith(f"{text}z: 1")
     assert document.set(("z",), 1).data.decode().endswith(("\n", "\r"))
+
+
+@pytest.mark.parametrize("path", [("a",), ("b", "c"), ("b",), ("d",), ("n",), ("b", "n")], ids=str)
+def test_lone_carriage_returns_are_kept_or_told(path: tuple[str, ...]) -> None:
+    """PyYAML ends a line at them: an edit is right, or refused with the way to ordinary line ends, which works."""
+    text = "a: 1  # x\rb:\r  # y\r  c: 2\rd: 3\r"
+
+    for change in ("set", "unset"):
+        for source in (text, text.replace("\r", "\n")):
+            document = ConfigDocument.parse(source.encode(), "c.yaml")
+            if change == "unset" and document.find(path) is None:
+                continue
+            try:
+                edited = document.set(path, 5) if change == "set" else document.unset(path)
+            except ProofFailed as refused:
+                assert "\r" in source
+                assert "lone carriage return" in refused.what
+                assert str(refused.fix).startswith("sed -i 's/\\r/\\n/g' c.yaml")
+            else:
+                found = edited.find(path)
+                assert (found is not None and found.value == 5) if change == "set" else found is None
+                assert ("\n" in edited.data.decode()) == ("\n" in source)
