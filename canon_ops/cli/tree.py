@@ -278,6 +278,7 @@ ROOT = Entry(
                     "approvals:show_command",
                 ),
                 Entry("reconcile", "Find out at Canon how open approvals stand.", "approvals_reconcile:command"),
+                Entry("watch", "Tell what happens to detached approvals, until stopped.", "approvals_watch:command"),
                 Entry(
                     "audit",
                     "Print what happened to each approval, and check that the trail is whole.",

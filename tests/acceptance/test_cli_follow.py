@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,12 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def started(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     """The command, with its answers in a pipe."""
     with subprocess.Popen(
-        [SCRIPT, *request.param, "--json"], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [SCRIPT, *request.param, "--json"],
+        env=environ,
+        cwd=environ["HOME"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         yield process
         process.kill()
@@ -75,3 +81,52 @@ def test_a_status_is_watched(started: subprocess.Popen[str]) -> None:
 
     assert [look["schema"] for look in looks] == ["canon-ops.status.event/1"] * 2
     assert stopped(started, signal.SIGTERM) == 143
+
+
+def registry(environ: dict[str, str], **changes: object) -> None:
+    """A registry with one approval, replaced whole as its writers do."""
+    folder = Path(environ["HOME"], ".canon")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    entry = {"approvalId": "hermes-1", "conversationId": "c1", "status": "pending", "summary": "Pay?"} | changes
+    new = folder / "new"
+    new.write_text(json.dumps({"hermes-1": entry}))
+    new.chmod(0o600)
+    new.replace(folder / "detached-approvals.json")
+
+
+@pytest.fixture
+def near(environ: dict[str, str]) -> dict[str, str]:
+    registry(environ, expiresAt=int(time.time() * 1_000) + 60_000)
+    return environ
+
+
+@pytest.mark.parametrize(
+    "started", [("approvals", "watch", "--every", "0.1", "--exec", "tee -a item.json")], indirect=True
+)
+def test_approvals_are_watched(near: dict[str, str], started: subprocess.Popen[str]) -> None:
+    """L3, L9: what is open, what nears its end and the command that was told, what changes; Ctrl-C ends it."""
+    first, second = answer(started), answer(started)
+    registry(near, expiresAt=int(time.time() * 1_000) + 60_000, status="expired", resolvedAt=1)
+    third = answer(started)
+
+    told = [(one["data"]["event"], one["data"]["state"], one["data"]["command_exit"]) for one in (first, second, third)]
+    item = json.loads(Path(near["HOME"], "item.json").read_text())
+    assert first["schema"] == "canon-ops.approvals.watch.event/1"
+    assert told == [("open", "pending", None), ("expiring", "pending", 0), ("changed", "expired", None)]
+    assert item == second["data"]["approval"]
+    assert stopped(started, signal.SIGINT) == 130
+
+
+@pytest.mark.parametrize("words", ["no-such-program --now", "'half", ""])
+def test_a_reminder_that_is_not_there_is_refused(near: dict[str, str], words: str) -> None:
+    """A command that could not be run at all is told at once, not an hour before an approval is lost."""
+    done = subprocess.run(
+        [SCRIPT, "approvals", "watch", "--exec", words],
+        env=near,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert (done.returncode, "--exec" in done.stderr) == (2, True)

@@ -28,7 +28,7 @@ from canon_ops.errors import NotFoundError, UsageError
 from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.runtime.clock import SystemClock
 
-__all__ = ["export_command", "find_entry", "list_command", "registry_of", "show_command", "time_text"]
+__all__ = ["export_command", "find_entry", "list_command", "registry_of", "row_of", "show_command", "time_text"]
 
 _NEEDS = {Action.ASK: "reconcile", Action.CANCEL: "reconcile", Action.WAKE: "wake", Action.WAIT: "reconcile"}
 _SUMMARY_CHARS = 40
@@ -170,7 +170,7 @@ def show_command(context: Context, approval_id: str) -> Result:
     store = registry_of(context)
     book = store.read()
     entry = find_entry(book, approval_id, store)
-    row = _row(entry)
+    row = row_of(entry)
     pairs = [
         ("approval", row.approval_id),
         ("state", _state(row)),
@@ -241,7 +241,9 @@ def _chosen(
 ) -> tuple[Approval, ...]:
     since_ms = None if since is None else _since_ms(since)
     entries = sorted(book, key=lambda entry: entry.fields.get("requestedAt") or 0, reverse=True)
-    rows = (_row(entry) for entry in entries if since_ms is None or (entry.fields.get("requestedAt") or 0) >= since_ms)
+    rows = (
+        row_of(entry) for entry in entries if since_ms is None or (entry.fields.get("requestedAt") or 0) >= since_ms
+    )
     return tuple(
         row
         for row in rows
@@ -265,7 +267,8 @@ def find_entry(book: Book, approval_id: str, store: ApprovalStore) -> Entry:
     raise NotFoundError(f"{what} in {store.file}", fix="canon-ops approvals list", file=str(store.file))
 
 
-def _row(entry: Entry) -> Approval:
+def row_of(entry: Entry) -> Approval:
+    """An entry as every command shows it."""
     now_ms = SystemClock().now_ms()
     need = need_of(entry, now_ms=now_ms)
     lease = entry.lease
