@@ -134,7 +134,7 @@ def test_live_authority_needs_exactly_one_candidate() -> None:
 
 
 def test_a_call_belongs_to_one_adapter() -> None:
-    """D51: a turn's call goes to the adapter that owns it; one without a turn to the only adapter, or to nobody."""
+    """S8.11, S8.12, D51: a turn's call goes to the adapter that owns it; one without a turn to the only one."""
     active, one, two = ActiveSet(), Adapter(conversations=("c1", "c2")), Adapter(conversations=("c2",))
     active.join(one)
     alone = [active.owner(conversation_id) for conversation_id in ("c1", "c3", None)]

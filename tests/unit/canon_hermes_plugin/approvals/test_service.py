@@ -567,6 +567,37 @@ async def test_agents_that_share_a_home(world: Approving) -> None:
     assert OWNER.agent_id == "agent_1"
 
 
+async def test_an_abandoned_creation_that_never_reached_canon(world: Approving) -> None:
+    """S10.38: the creator died before Canon heard of it; the start finds that out, and nobody is woken."""
+    world.canon.fails_before.append(broken())
+    with pytest.raises(RequestFailed):
+        await ask(world)
+    (entry,) = world.store.read()
+    await world.clock.advance(301)
+
+    await world.gateway("next").settle_start()
+
+    assert world.entry(entry.approval_id)["status"] == "orphaned"
+    assert "decision" not in world.entry(entry.approval_id)
+    assert world.inbox.wakes == {}
+
+
+async def test_a_pass_counts_what_it_found(world: Approving) -> None:
+    """S10.39: what is open is asked about, what is settled is not; the counts say how each stands now."""
+    first, second, third = [await ask(world) for _ in range(3)]
+    world.canon.answer(third, "deny")
+    await world.service.check(third, conversation_id="convo-1")
+    settled, asked_before = world.entry(third), len(world.canon.consumes)
+    world.canon.answer(first, "allow")
+    del world.canon.held[second]
+
+    done = await world.service.pass_over()
+
+    assert sorted(one[1] for one in world.canon.consumes[asked_before:]) == sorted([first, second])
+    assert dict(done.counts) == {"resolved": 1, "unknown": 1}
+    assert world.entry(third) == settled
+
+
 async def test_many_are_asked_about_at_once(world: Approving) -> None:
     """Issue's number: a pass over many approvals has several calls on their way, and a limit."""
     ids = [await ask(world) for _ in range(20)]

@@ -155,10 +155,12 @@ async def test_a_wake_outlives_the_gateway(tmp_path: Path) -> None:
     host = Host()
     async with opened_state(tmp_path) as kept:
         flow = await recovered(host, kept)
+        await flow.drain()
+        handed = list(host.taken)
         await flow.take_own(message_of(WAKE, "user-1"))
         await flow.drain()
 
-    assert host.taken == [WAKE.key]
+    assert (handed, host.taken) == ([WAKE.key], [WAKE.key])
 
 
 async def test_a_wake_whose_run_died_is_marked(tmp_path: Path) -> None:

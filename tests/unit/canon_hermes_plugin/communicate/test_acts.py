@@ -99,7 +99,7 @@ SENT = [
 
 @pytest.mark.parametrize(("args", "verb", "envelope", "value"), SENT)
 def test_what_is_sent(args: dict[str, Any], verb: str, envelope: dict[str, Any], value: dict[str, Any]) -> None:
-    """R11.33: verb, envelope and value, and nothing else."""
+    """S11.7, S11.8, S11.9, S11.11, S11.14: verb, envelope and value, and nothing else."""
     act = read_act(args)
 
     assert isinstance(act, Perform)

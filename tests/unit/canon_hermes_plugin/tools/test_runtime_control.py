@@ -106,9 +106,12 @@ async def test_an_approval_is_checked_where_it_was_asked_for(box: CanonSandbox) 
 
 
 async def test_silence(box: CanonSandbox) -> None:
-    """S8.1, S8.3, S8.5, S8.8: acknowledged in Canon's words; the report has the message and hides the reason."""
+    """S8.1, S8.3, S8.5, S8.8-S8.10: acknowledged in Canon's words; the report goes out over the adapter's own client,
+    without a probe, has the message and hides the reason."""
     async with canon_turn(box) as turn:
+        mark = box.engine.journal.count
         result = await turn.control(action="no_reply", reason="the other agent answered", target="canon:conv_other")
+        probes = [row["path"] for row in box.journal(after=mark) if "health" in row["path"]]
         message_id = turn.session.message_id
     box.wait("idle")
 
@@ -117,7 +120,7 @@ async def test_silence(box: CanonSandbox) -> None:
         "success": True, "status": "acknowledged", "conversationId": "conv_direct", "note": NOTE,
     }  # fmt: skip
     assert report["envelope"] == {"conversationId": "conv_direct", "messageId": message_id}
-    assert report["body"]["value"] == {"reason": "given"}
+    assert (report["body"]["value"], probes) == ({"reason": "given"}, [])
     assert [entry["origin"] for entry in box.transcript()] == ["human"]
 
 
