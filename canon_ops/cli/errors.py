@@ -21,6 +21,7 @@ class Terminated(KeyboardInterrupt):
     """
 
 
+_STARTERS = frozenset({"the", "there"})
 _LONGEST = 200  # characters of a message that nobody here wrote
 
 
@@ -67,5 +68,7 @@ def _short(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Messages of several rooms, ended alike."""
+    """Messages of several rooms, begun and ended alike; a word that may be a name stays as it is."""
+    if text.partition(" ")[0] in _STARTERS:
+        text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…", ":")) or "\n" in text else f"{text}."

@@ -133,7 +133,7 @@ class TestSet:
             (("CANON_TURN_VERBOSITY", "loud"), 2, "CANON_TURN_VERBOSITY cannot be 'loud'; allowed are auto"),
             (("A", "\udcff"), 2, "VALUE holds bytes that are no UTF-8"),
             (("A\udcff", "x"), 2, "NAME holds bytes that are no UTF-8"),
-            (("A", "two\nlines"), 1, "the value for A holds a line break"),
+            (("A", "two\nlines"), 1, "The value for A holds a line break"),
             (("A", "x", "--stdin"), 2, "The value is given twice"),
             (("A", "--stdin", "--from-env", "B"), 2, "Give one of --stdin, --from-file and --from-env"),
             (("A", "--from-env", "NOT_SET"), 2, "There is no value in NOT_SET"),
