@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from borgee_hermes import doctor_checks as borgee
 from canon_hermes_plugin import doctor_checks as canon
 from canon_ops.doctor.check import Check
 from canon_ops.doctor.registry import CHECKS as COMMON
 
 __all__ = ["CHECKS"]
 
-CHECKS: Final[tuple[Check, ...]] = (*COMMON, *canon.CHECKS)
+CHECKS: Final[tuple[Check, ...]] = (*COMMON, *canon.CHECKS, *borgee.CHECKS)

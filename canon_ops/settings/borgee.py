@@ -22,8 +22,10 @@ from canon_ops.settings.provenance import Origin, Source
 __all__ = [
     "BUSY_MODE",
     "DRAIN_S",
+    "KEY_NAMES",
     "MAX_DISPATCHES",
     "OWN_KEYS",
+    "REFUSED_KEYS",
     "BorgeeOptions",
     "canonical_origin",
     "read_borgee",

@@ -48,7 +48,7 @@ class BorgeeMachine:
         self, answers: BorgeeAnswers, prompts: Prompts | None = None, *, dry_run: bool = False
     ) -> BorgeeSetupResult:
         writing = Writing(self.home, self.environ, "setup borgee", dry_run=dry_run)
-        asking = who_is(self.home.path, self.environ, timeout_s=5.0)
+        asking = who_is(self.home, self.environ, timeout_s=5.0)
         return setup_borgee(writing, Keyring(self.environ), answers, prompts or Unattended(), who_is=asking)
 
     def write(self, config: str | None = None, env: str | None = None) -> None:

@@ -130,7 +130,7 @@ def lead_borgee(
         context.keyring,
         answers,
         context.prompts,
-        who_is=who_is(context.home.path, context.environ, timeout_s=timeout_s),
+        who_is=who_is(context.home, context.environ, timeout_s=timeout_s),
         usual_store=context.preferences["keyring.store"],
     )
 
