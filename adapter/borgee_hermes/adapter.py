@@ -19,7 +19,8 @@ from borgee_hermes import host as host_door
 from borgee_hermes import probe
 from borgee_hermes.busy import BusySessions
 from borgee_hermes.host import MAX_MESSAGE_CHARS, Host, HostCommands, HostLocks
-from borgee_hermes.inbox.inbox import Inbox, inbox_file
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt
 from borgee_hermes.ports import Commands, HostSession, Reply, context_words
 from borgee_hermes.runtime import BorgeeRuntime, Parts

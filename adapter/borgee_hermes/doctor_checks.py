@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
+from borgee_hermes.inbox.place import inbox_file
 from canon_ops.doctor.check import About, Answer, Check, Finding, Status
 from canon_ops.doctor.examination import Examination
 
 __all__ = ["CHECKS", "is_used"]
 
-_INBOX: Final = Path("plugins", "borgee", "inbox.sqlite3")
 _UNUSED: Final = Finding(Status.OK, "Borgee is not set up here.")
 _NAMES: Final = ("BORGEE_API_KEY", "BORGEE_API_KEY_REF")
 
@@ -36,7 +35,7 @@ def is_used(examination: Examination) -> bool:
     variables = examination.variables()
     return (
         any(found is not None and bool(found.value) for found in map(variables.find, _NAMES))
-        or (examination.home.path / _INBOX).exists()
+        or (inbox_file(examination.home.path)).exists()
     )
 
 

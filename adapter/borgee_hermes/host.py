@@ -14,7 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from canon_ops.operate.hermes_prompts import HostPrompts
 
 __all__ = [
     "MAX_MESSAGE_CHARS",
@@ -25,6 +28,7 @@ __all__ = [
     "HostIncomplete",
     "HostLocks",
     "home_folder",
+    "host_prompts",
     "is_multiplexing",
     "load_host",
     "platform_entry_fields",
@@ -65,6 +69,13 @@ def is_multiplexing() -> bool:
 def home_folder() -> Path:
     """The Hermes home that this process works on."""
     return Path(importlib.import_module("hermes_constants").get_hermes_home())
+
+
+def host_prompts() -> HostPrompts:
+    """The prompts of ``hermes setup``; they end the program when a person presses Ctrl-C at a question."""
+    from canon_ops.operate.hermes_prompts import prompts_of  # a gateway asks nobody
+
+    return prompts_of(importlib.import_module("hermes_cli.setup"))
 
 
 def platform_entry_fields() -> frozenset[str]:

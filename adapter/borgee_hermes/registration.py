@@ -1,4 +1,4 @@
-"""What the plugin tells the host when it is loaded: the tools, then the platform.
+"""What the plugin tells the host when it is loaded: the tools, the subcommand, the platform.
 
 The host calls :func:`register` in every ``hermes`` process that discovers plugins, so it imports no adapter and no
 network library. On a host that is not audited the platform is registered all the same, with a check function that is
@@ -9,33 +9,23 @@ Source: Borgee 2.6, 7; decisions H1-H3.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from borgee_hermes import probe
+from borgee_hermes.cli import SUBCOMMAND
 from borgee_hermes.host import MAX_MESSAGE_CHARS, PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
 from canon_ops.hermes.audited import Refused, audit
+from canon_ops.hermes.offering import PluginContext, register_refusal
 from canon_ops.settings.borgee_key import BORGEE_KEY
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
 
-logger = logging.getLogger(__name__)
-
 LABEL: Final = "Borgee"
-INSTALL_HINT: Final = "Give the agent's key: run `canon-ops env set BORGEE_API_KEY`."
+INSTALL_HINT: Final = "Give the agent's key: run `canon-ops setup borgee`, or `hermes gateway setup`."
 PLATFORM_HINT: Final = (
     "You are chatting through Borgee, a team chat. A channel is one shared conversation: several people write in it, "
     "so say whom you mean by name. The Server and channel ids of this conversation are in its Borgee context."
 )
-
-
-class PluginContext(Protocol):
-    """What every audited host hands to ``register``; tools are looked for before they are used."""
-
-    def register_platform(
-        self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
-    ) -> Any: ...
 
 
 def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
@@ -48,13 +38,14 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
     found = facts or read_host_facts()
     verdict = audit(found.version, found.python, found.platform)
     if isinstance(verdict, Refused):
-        _register_refusal(ctx, verdict)
+        register_refusal(ctx, verdict, name=PLATFORM_NAME, label=LABEL)
         return
     register_tool = getattr(ctx, "register_tool", None)
     if callable(register_tool):
         from borgee_hermes.tools.bridge import register_tools
 
         register_tools(register_tool)
+    SUBCOMMAND.offer(ctx)
     known = platform_entry_fields()
     ctx.register_platform(**{name: value for name, value in _entry().items() if name in known})
 
@@ -70,6 +61,7 @@ def _entry() -> dict[str, Any]:
         "is_connected": probe.is_configured,
         "required_env": [BORGEE_KEY],
         "install_hint": INSTALL_HINT,
+        "setup_fn": _run_setup,
         "apply_yaml_config_fn": probe.yaml_settings,
         "cron_deliver_env_var": "BORGEE_HOME_CHANNEL",
         "max_message_length": MAX_MESSAGE_CHARS,
@@ -80,26 +72,15 @@ def _entry() -> dict[str, Any]:
     }
 
 
-def _register_refusal(ctx: PluginContext, refused: Refused) -> None:
-    sentence = f"{refused.sentence} {refused.fix}"
-    logger.error("The Borgee platform stays off. %s", sentence)
-
-    def refuse(_config: Any) -> Any:
-        raise RuntimeError(sentence)
-
-    ctx.register_platform(
-        name=PLATFORM_NAME,
-        label=LABEL,
-        adapter_factory=refuse,
-        check_fn=lambda: False,
-        validate_config=lambda _config: False,
-        required_env=[],
-        install_hint=sentence,
-    )
-
-
 def _make_adapter(config: Any) -> Any:
     """Build the adapter; only a gateway calls this, and only it pays for the imports."""
     from borgee_hermes.adapter import adapter_class
 
     return adapter_class()(config)
+
+
+def _run_setup() -> None:
+    """Lead the setup dialogue inside ``hermes gateway setup``."""
+    from borgee_hermes.setup_dialogue import run_setup
+
+    run_setup()

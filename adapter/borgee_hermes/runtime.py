@@ -35,6 +35,7 @@ from borgee_hermes.outbound import Outbound
 from borgee_hermes.ports import HostPort, Reply
 from borgee_hermes.recovery import HostSessions, recover
 from borgee_hermes.remedy import remedy
+from borgee_hermes.standing import Standing
 from borgee_hermes.tools.bridge import ACTIVE, Active, Live
 from canon_ops.durable import DurableError
 from canon_ops.durable.settle import settle
@@ -286,7 +287,15 @@ class BorgeeRuntime:
 
     async def _watch(self, session: BppSession) -> None:
         """Notice when the client has given up: nothing would come any more, and nothing could be said."""
+        standing = Standing(self._port, self._clock)
+        try:
+            await self._watch_states(session, standing)
+        finally:
+            standing.close()
+
+    async def _watch_states(self, session: BppSession, standing: Standing) -> None:
         async for state in session.state_changes():
+            standing.see(state.status)
             if state.status is Connection.ERROR:
                 failure = session.failure
                 sentence = (

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from borgee_hermes.inbox import operator
-from borgee_hermes.inbox.inbox import inbox_file
 from borgee_hermes.inbox.operator import Stats
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Status as State
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.identity import CREDENTIAL_SCOPE, PROFILE_SCOPE, identities

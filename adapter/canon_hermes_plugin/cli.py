@@ -13,18 +13,12 @@ Source: hermes-host 7; decisions L9.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Sequence
+from typing import Final
 
-if TYPE_CHECKING:
-    import argparse
+from canon_ops.hermes.offering import Subcommand
 
-__all__ = ["COMMAND", "HELP", "main", "prepare_parser", "run_command"]
-
-COMMAND: Final = "canon"
-HELP: Final = "Set up, check and repair the Canon platform (canon-ops)"
-
-_NO_OPTION = "\0"  # no argument can begin with it
-_WORDS = "canon_words"
+__all__ = ["SUBCOMMAND", "main"]
 
 
 def main() -> int:
@@ -34,17 +28,13 @@ def main() -> int:
     return canon_hermes()
 
 
-def prepare_parser(parser: argparse.ArgumentParser) -> None:
-    """Make Hermes' parser of the subcommand hand over everything, options and ``--help`` included."""
-    parser.prefix_chars = _NO_OPTION
-    parser.add_argument(_WORDS, nargs="...", metavar="COMMAND", help="see: hermes canon --help")
-
-
-def run_command(arguments: argparse.Namespace) -> NoReturn:
-    """Run the program with the words behind ``hermes canon``; Hermes does not look at what a handler returns."""
+def _run(words: Sequence[str]) -> int:
     from canon_ops.cli.main import run_as
 
-    sys.exit(run_as(f"hermes {COMMAND}", COMMAND, getattr(arguments, _WORDS)))
+    return run_as("hermes canon", "canon", words)
+
+
+SUBCOMMAND: Final = Subcommand("canon", "Set up, check and repair the Canon platform (canon-ops)", _run)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from canon_ops.hermes.contract import Use
 from canon_ops.hermes.contract_canon import CANON_NEEDS
+
+if TYPE_CHECKING:
+    from canon_ops.operate.hermes_prompts import HostPrompts
 
 __all__ = [
     "HELPERS",
@@ -29,7 +32,6 @@ __all__ = [
     "Host",
     "HostFacts",
     "HostIncomplete",
-    "HostPrompts",
     "home_folder",
     "host_prompts",
     "in_delegated_child",
@@ -197,35 +199,11 @@ def in_delegated_child() -> bool:
     return bool(_resolve(HELPERS_BY_NAME["in_delegated_child"])())
 
 
-@dataclass(frozen=True, slots=True)
-class HostPrompts:
-    """How Hermes' own setup asks and tells, by role.
-
-    Attributes:
-        line: question, default, hidden → what was typed, or the default.
-        choose: question, labels, selected index → chosen index.
-        confirm: question, default → yes or no.
-    """
-
-    line: Callable[[str, str | None, bool], str]
-    choose: Callable[[str, list[str], int], int]
-    confirm: Callable[[str, bool], bool]
-    info: Callable[[str], None]
-    success: Callable[[str], None]
-    error: Callable[[str], None]
-
-
 def host_prompts() -> HostPrompts:
     """The prompts of ``hermes setup``; they end the program when a person presses Ctrl-C at a question."""
-    setup = importlib.import_module("hermes_cli.setup")
-    return HostPrompts(
-        line=lambda question, default, hidden: str(setup.prompt(question, default=default, password=hidden)),
-        choose=lambda question, labels, selected: int(setup.prompt_choice(question, labels, selected)),
-        confirm=lambda question, default: bool(setup.prompt_yes_no(question, default)),
-        info=setup.print_info,
-        success=setup.print_success,
-        error=setup.print_error,
-    )
+    from canon_ops.operate.hermes_prompts import prompts_of  # a gateway asks nobody
+
+    return prompts_of(importlib.import_module("hermes_cli.setup"))
 
 
 class HostIncomplete(Exception):

@@ -13,11 +13,12 @@ Source: Canon adapter R1.6-R1.11; decisions H1-H3.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from canon_hermes_plugin import probe
+from canon_hermes_plugin.cli import SUBCOMMAND
 from canon_hermes_plugin.host import (
     PLATFORM_NAME,
     HostFacts,
@@ -26,6 +27,7 @@ from canon_hermes_plugin.host import (
     register_toolset_alias,
 )
 from canon_ops.hermes.audited import Refused, audit
+from canon_ops.hermes.offering import PluginContext, register_refusal
 from canon_ops.wire.card_skill import DESCRIPTION, SKILL_NAME
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
@@ -45,14 +47,6 @@ PLATFORM_HINT: Final = (
 SKILL_HINT: Final = f"Before you write a card, load canon-hermes:{SKILL_NAME} with skill_view."
 
 
-class PluginContext(Protocol):
-    """What every audited host hands to ``register``; hooks, tools and skills are looked for before they are used."""
-
-    def register_platform(
-        self, name: str, label: str, adapter_factory: Callable[..., Any], check_fn: Callable[[], bool], **more: Any
-    ) -> Any: ...
-
-
 def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
     """Register Canon with the host, or the refusal of a host that is not audited.
 
@@ -63,12 +57,12 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
     found = facts or read_host_facts()
     verdict = audit(found.version, found.python, found.platform)
     if isinstance(verdict, Refused):
-        _register_refusal(ctx, verdict)
+        register_refusal(ctx, verdict, name=PLATFORM_NAME, label=LABEL)
         return
     register_tools(ctx)
     has_skill = register_skill(ctx)
     register_hooks(ctx)
-    register_command(ctx)
+    SUBCOMMAND.offer(ctx)
     _register_platform(ctx, _entry(has_skill=has_skill))
 
 
@@ -127,19 +121,6 @@ def register_hooks(ctx: PluginContext) -> None:
             logger.warning("Hermes refused the hook %s; Canon shows less activity", name, exc_info=True)
 
 
-def register_command(ctx: PluginContext) -> None:
-    """Register ``hermes canon …``; a context without subcommands is left alone."""
-    from canon_hermes_plugin.cli import COMMAND, HELP, prepare_parser, run_command
-
-    offer = getattr(ctx, "register_cli_command", None)
-    if not callable(offer):
-        return
-    try:
-        offer(name=COMMAND, help=HELP, setup_fn=prepare_parser, handler_fn=run_command, description=f"{HELP}.")
-    except Exception:  # the host's own validation; canon-ops itself is there all the same
-        logger.warning("Hermes refused the command %r; it is there as canon-ops", COMMAND, exc_info=True)
-
-
 def _entry(*, has_skill: bool) -> dict[str, Any]:
     """Every argument of the platform entry. Source: Canon adapter R1.8, R1.11."""
     return {
@@ -168,24 +149,6 @@ def _register_platform(ctx: PluginContext, entry: Mapping[str, Any]) -> None:
     """Hand over the arguments that this host's platform entry knows: an unknown one would fail the whole plugin."""
     known = platform_entry_fields()
     ctx.register_platform(**{name: value for name, value in entry.items() if name in known})
-
-
-def _register_refusal(ctx: PluginContext, refused: Refused) -> None:
-    sentence = f"{refused.sentence} {refused.fix}"
-    logger.error("The Canon platform stays off. %s", sentence)
-
-    def refuse(_config: Any) -> Any:
-        raise RuntimeError(sentence)
-
-    ctx.register_platform(
-        name=PLATFORM_NAME,
-        label=LABEL,
-        adapter_factory=refuse,
-        check_fn=lambda: False,
-        validate_config=lambda _config: False,
-        required_env=[],
-        install_hint=sentence,
-    )
 
 
 def _make_adapter(config: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from canon_ops.errors import CanonOpsError
@@ -34,12 +35,14 @@ __all__ = [
     "HomeStatus",
     "HostSeen",
     "InTheWay",
+    "InboxSeen",
     "PlatformSeen",
     "read_gateway",
     "read_status",
 ]
 
 T = TypeVar("T")
+ReadInbox = Callable[[Path], "InboxSeen | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,24 @@ class HealthSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class InboxSeen:
+    """What waits in a platform's durable inbox.
+
+    Attributes:
+        pending: messages that wait for a turn.
+        running: messages whose turn runs, as the file says.
+        in_doubt: messages that only a person can settle; ``blocked`` sessions wait behind them.
+        trouble: why the file could not be read; the counts are zero then.
+    """
+
+    pending: int
+    running: int
+    in_doubt: int
+    blocked: int
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PlatformSeen:
     """One platform of a home.
 
@@ -84,6 +105,7 @@ class PlatformSeen:
         switched_on: what its switch says; null when nobody says anything.
         state: of the gateway that runs: connecting, connected, disconnected, retrying, fatal; null without one.
         error: what the gateway said about it.
+        inbox: of a platform that keeps its messages in a file of its own; null for any other, and without a file.
     """
 
     name: str
@@ -93,6 +115,7 @@ class PlatformSeen:
     state: str | None
     error: str | None
     health: HealthSeen | None
+    inbox: InboxSeen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +212,7 @@ def read_status(
     *,
     now_ms: int,
     python: Path | None = None,
+    inboxes: Mapping[str, ReadInbox] = MappingProxyType({}),
     system: Path = Path("/"),
     approvals: Callable[[HermesHome, Mapping[str, str], int], ApprovalsSeen | None] = lambda *_: None,
 ) -> HomeStatus:
@@ -196,6 +220,7 @@ def read_status(
 
     Args:
         python: the host's interpreter, when it is told.
+        inboxes: by platform, what reads its inbox; the platforms know their files, this room does not.
         system: where the operating system's own folders begin.
         approvals: reads the registry, whose form only the platform knows.
     """
@@ -218,7 +243,9 @@ def read_status(
         home.profile_name,
         home.path,
         part("host", lambda: _host(home, environ, python)),
-        tuple(_platform(home, config, state, names, now_ms) for names in PLATFORMS.values()) if config else (),
+        tuple(_platform(home, config, state, names, now_ms, inboxes.get(names.name)) for names in PLATFORMS.values())
+        if config
+        else (),
         part("credential", lambda: _credential(home, environ)) if config else None,
         part("credential", lambda: _registrations(home, environ)) or (),
         gateway,
@@ -253,7 +280,12 @@ def _host(home: HermesHome, environ: Mapping[str, str], python: Path | None) -> 
 
 
 def _platform(
-    home: HermesHome, config: HermesConfig, state: GatewayState | None, names: PlatformNames, now_ms: int
+    home: HermesHome,
+    config: HermesConfig,
+    state: GatewayState | None,
+    names: PlatformNames,
+    now_ms: int,
+    read_inbox: ReadInbox | None,
 ) -> PlatformSeen:
     entry = state.platforms.get(names.name) if state and state.is_alive else None
     enabled = names.plugin in (config.enabled_plugins or ()) and names.plugin not in config.disabled_plugins
@@ -265,6 +297,7 @@ def _platform(
         entry.state if entry else None,
         entry.error_message if entry else None,
         _health(home, names, state, now_ms),
+        read_inbox(home.path) if read_inbox is not None else None,
     )
 
 

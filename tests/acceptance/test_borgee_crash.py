@@ -34,7 +34,7 @@ import pytest
 from borgee_hermes.control.client import decide
 from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import store
-from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.loopback.server import BorgeeSandbox

@@ -179,3 +179,16 @@ def test_a_wrong_call_is_one_document_with_the_right_schema(environ: dict[str, s
     document = json.loads(hermes(environ, "canon", "config", "nosuch", "--json").stdout)
 
     assert (document["schema"], document["exit_code"]) == ("canon-ops.config/1", 2)
+
+
+def test_words_behind_hermes_borgee_reach_the_program(environ: dict[str, str], tmp_path: Path) -> None:
+    """L9: the same program where Borgee is enabled; a group that needs a platform means Borgee."""
+    for file in tmp_path.glob(".hermes/**/config.yaml"):
+        file.write_text("plugins:\n  enabled: [borgee]\n")
+
+    version = hermes(environ, "borgee", "--version")
+    refused = hermes(environ, "borgee", "setup", "--no-input", "--json")
+
+    assert version.stdout.startswith("hermes borgee "), version.stderr
+    document = json.loads(refused.stdout)
+    assert (document["schema"], document["errors"][0]["code"]) == ("canon-ops.setup.borgee/1", "answer_missing")

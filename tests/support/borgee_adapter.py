@@ -15,7 +15,8 @@ from borgee_hermes.adapter import build_adapter_class
 from borgee_hermes.bpp.port import Handlers
 from borgee_hermes.host import load_host
 from borgee_hermes.inbox import store
-from borgee_hermes.inbox.inbox import Inbox, inbox_file
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.ownership import Ownership

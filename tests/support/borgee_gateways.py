@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from borgee_hermes.inbox import store
-from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.loopback.options import BorgeeOptions

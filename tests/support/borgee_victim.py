@@ -22,7 +22,8 @@ from typing import Any
 from borgee_hermes import adapter as adapters
 from borgee_hermes import probe
 from borgee_hermes.host import HostLocks, load_host
-from borgee_hermes.inbox.inbox import Inbox, inbox_file
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.locks.ownership import Ownership
 from borgee_hermes.runtime import Parts
 from canon_ops.settings.borgee import read_borgee

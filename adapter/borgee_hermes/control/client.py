@@ -20,7 +20,7 @@ from typing import Final
 from borgee_hermes.control.protocol import MAX_LINE, Request, ask_line, read_answer, socket_path
 from borgee_hermes.control.server import runtime_folder
 from borgee_hermes.inbox import operator, store
-from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.problems import RiskNotConfirmed
 from borgee_hermes.inbox.records import Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
 
 from borgee_hermes.inbox import operator, retention, store
 from borgee_hermes.inbox.records import NewReceipt, OpenReceipt, Outcome, Receipt, Status
@@ -17,14 +16,7 @@ from borgee_hermes.inbox.store import Inserted
 from canon_ops.durable import Database, Notice
 from canon_ops.runtime.clock import Clock, SystemClock
 
-__all__ = ["FILE", "Inbox", "inbox_file"]
-
-FILE: Final = Path("plugins", "borgee", "inbox.sqlite3")
-
-
-def inbox_file(home: Path) -> Path:
-    """Where a Hermes home keeps its inbox."""
-    return home / FILE
+__all__ = ["Inbox"]
 
 
 class Inbox:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import click
 
+from borgee_hermes.looking import read_inbox
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.status import gateway_words
+from canon_ops.cli.commands.status import gateway_words, inbox_words
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Problem, Result
 from canon_ops.errors import ExitCode
 from canon_ops.hermes.gateway import PlatformState, read_state
 from canon_ops.hermes.service import GatewayService, find_services
 from canon_ops.operate.restart_gateway import GatewayRestarted, restart_gateway
-from canon_ops.operate.status import GatewaySeen, read_gateway
+from canon_ops.operate.status import GatewaySeen, InboxSeen, read_gateway
 
 __all__ = ["GatewayReport", "ServiceFound", "restart_command", "status_command"]
 
@@ -40,12 +41,14 @@ class GatewayReport:
     Attributes:
         platforms: what a gateway that runs says of each.
         services: the one that Hermes would act on first.
+        inbox: what waits in Borgee's inbox; null where there is none.
     """
 
     running: bool
     gateway: GatewaySeen
     platforms: Mapping[str, PlatformState]
     services: tuple[ServiceFound, ...]
+    inbox: InboxSeen | None = None
 
 
 @declare("gateway status", data=GatewayReport, examples=("canon-ops gateway status", "canon-ops gateway status --json"))
@@ -61,12 +64,16 @@ def status_command(context: Context) -> Result:
     gateway = read_gateway(home, context.environ, state)
     services = find_services(home, context.environ)
     platforms = state.platforms if state and state.is_alive else {}
-    report = GatewayReport(gateway.is_running, gateway, platforms, tuple(map(_service, services)))
+    inbox = read_inbox(home.path)
+    report = GatewayReport(gateway.is_running, gateway, platforms, tuple(map(_service, services)), inbox)
     view: list[Block] = [Fields([("Hermes profile", f"{home.profile_name} ({home.path})")])]
     view.append(Item(Mark.OK if gateway.is_running else Mark.ERROR, "gateway", gateway_words(gateway)))
     for name, entry in platforms.items():
         why = f": {entry.error_message}" if entry.error_message else ""
         view.append(Item(_MARKS.get(entry.state, Mark.ERROR), name, f"{entry.state}{why}"))
+    if inbox is not None:
+        mark = Mark.WARNING if inbox.in_doubt or inbox.trouble else Mark.INFO
+        view.append(Item(mark, "borgee inbox", inbox_words(inbox)))
     if gateway.is_running:
         return Result(report, view)
     problem = Problem("gateway_not_running", "No gateway runs on this home.", fix=home.command(gateway.start_words))

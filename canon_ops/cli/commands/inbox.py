@@ -18,7 +18,7 @@ import click
 from borgee_hermes.control.client import Where, decide
 from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import operator, store
-from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.cli.command import command as declare

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from borgee_hermes.looking import INBOXES
 from canon_ops.cli.approvals_seen import read_approvals
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Result, Table
 from canon_ops.hermes.home_list import homes_beside
-from canon_ops.operate.status import ApprovalsSeen, GatewaySeen, HomeStatus, PlatformSeen, read_status
+from canon_ops.operate.status import ApprovalsSeen, GatewaySeen, HomeStatus, InboxSeen, PlatformSeen, read_status
 from canon_ops.runtime.clock import SystemClock
 
 __all__ = ["StatusReport", "command"]
@@ -74,7 +75,10 @@ def _look(context: Context, all_profiles: bool, python: Path | None) -> Result:
     now_ms = SystemClock().now_ms()
     homes = homes_beside(context.home, context.environ) if all_profiles else (context.home,)
     seen = tuple(
-        read_status(home, context.environ, now_ms=now_ms, python=python, approvals=read_approvals) for home in homes
+        read_status(
+            home, context.environ, now_ms=now_ms, python=python, approvals=read_approvals, inboxes=INBOXES
+        )
+        for home in homes
     )
     view = _table(seen) if all_profiles else _screen(context, seen[0], now_ms)
     return Result(StatusReport(seen), view, canon_profile=_canon_profile(seen))
@@ -91,7 +95,8 @@ def _screen(context: Context, status: HomeStatus, now_ms: int) -> list[Block]:
         ours = f"canon-ops {host.canon_ops} in it" if host.canon_ops else "canon-ops is not in it"
         doubt = "" if host.audited else ", not audited"
         pairs.append(("Hermes", f"{host.hermes_version} on Python {host.python_version}{doubt}; {ours}"))
-    pairs += [(platform.label, _platform_words(platform, now_ms)) for platform in status.platforms]
+    shown = [one for one in status.platforms if one.name == "canon" or is_used(one)]
+    pairs += [(platform.label, _platform_words(platform, now_ms)) for platform in shown]
     if credential := status.credential:
         agent = credential.agent_name or credential.agent_id or "an agent that only Canon knows"
         through = f", Canon profile {credential.canon_profile}" if credential.canon_profile else ""
@@ -152,7 +157,22 @@ def _platform_words(platform: PlatformSeen, now_ms: int) -> str:
         parts.append(f"stream {health.stream} for {_span(now_ms - health.stream_since_ms)}, {counts}")
     elif health and health.trust == "stale":
         parts.append(f"silent for {_span(now_ms - health.written_at_ms)}: its loop hangs")
+    if platform.inbox is not None:
+        parts.append(inbox_words(platform.inbox))
     return "; ".join(parts)
+
+
+def is_used(platform: PlatformSeen) -> bool:
+    """Whether a home has anything to do with a platform."""
+    return platform.plugin_enabled or platform.switched_on is not None or platform.inbox is not None
+
+
+def inbox_words(inbox: InboxSeen) -> str:
+    """``2 waiting, 1 running, 1 in doubt: canon-ops inbox list``."""
+    if inbox.trouble:
+        return f"its inbox cannot be read: {inbox.trouble}"
+    words = f"{inbox.pending} waiting, {inbox.running} running"
+    return words + (f", {inbox.in_doubt} in doubt: canon-ops inbox list" if inbox.in_doubt else "")
 
 
 def gateway_words(gateway: GatewaySeen) -> str:

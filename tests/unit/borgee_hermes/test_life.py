@@ -27,7 +27,8 @@ from borgee_hermes.bpp.port import Handlers
 from borgee_hermes.bpp.state import Status as Connection
 from borgee_hermes.bpp.values import User
 from borgee_hermes.inbox import operator, store
-from borgee_hermes.inbox.inbox import Inbox, inbox_file
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.problems import RiskNotConfirmed, SessionNotReset
 from borgee_hermes.inbox.records import NewReceipt, Outcome, Status
 from borgee_hermes.inbox.schema import SCHEMA

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from borgee_hermes.inbox.inbox import Inbox, inbox_file
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Outcome, Receipt, Status
 from borgee_hermes.lanes.scheduler import Lane
 from canon_ops.runtime.clock import ManualClock

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.host import HostPrompts, host_prompts
-from canon_hermes_plugin.setup_dialogue import HermesPrompts, run_setup
+from canon_hermes_plugin.host import host_prompts
+from canon_hermes_plugin.setup_dialogue import run_setup
+from canon_ops.operate.hermes_prompts import HermesPrompts, HostPrompts
 from canon_ops.operate.prompts import Choice, GoneBack, Question
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from borgee_hermes.inbox import store
-from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Outcome, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.durable import write_once

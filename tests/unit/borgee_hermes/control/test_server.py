@@ -17,7 +17,7 @@ from borgee_hermes.control.client import GatewaySilent, Where, decide
 from borgee_hermes.control.protocol import Answer, BadLine, Declined, Request, read_answer
 from borgee_hermes.control.server import ControlServer
 from borgee_hermes.inbox import store
-from borgee_hermes.inbox.inbox import inbox_file
+from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.problems import RiskNotConfirmed
 from borgee_hermes.inbox.records import Outcome, Status
 from borgee_hermes.inbox.schema import SCHEMA

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from borgee_hermes.inbox.inbox import FILE
+from borgee_hermes.inbox.place import FILE
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.durable import Transaction
 from canon_ops.durable.batch import Done, Writing, run_batch
