@@ -41,7 +41,7 @@ class Context:
 @pytest.mark.host
 def test_the_command_line_is_offered_as_hermes_borgee() -> None:
     """L9: whatever follows it is handed over, options and --help included."""
-    ctx = Context()
+    ctx: Any = Context()
     registration.register(ctx, facts=AUDITED)
     (command,) = ctx.commands
     parser = argparse.ArgumentParser(prog="hermes borgee")
@@ -57,7 +57,7 @@ def test_the_command_line_is_offered_as_hermes_borgee() -> None:
 @pytest.mark.host
 def test_a_host_that_refuses_the_command_gets_the_platform() -> None:
     """The subcommand is a convenience."""
-    ctx = Context(refuses=True)
+    ctx: Any = Context(refuses=True)
 
     registration.register(ctx, facts=AUDITED)
 
