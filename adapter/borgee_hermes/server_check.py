@@ -1,6 +1,6 @@
 """Whose key it is, as Borgee says: asked by connecting as the agent, so only while no gateway is.
 
-Source: Borgee 1.3, 1.16 (10); docs/decisions/0014.
+Source: Borgee 1.3, 1.16 (10); docs/decisions/0018.
 """
 
 from __future__ import annotations

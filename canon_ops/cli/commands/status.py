@@ -75,9 +75,7 @@ def _look(context: Context, all_profiles: bool, python: Path | None) -> Result:
     now_ms = SystemClock().now_ms()
     homes = homes_beside(context.home, context.environ) if all_profiles else (context.home,)
     seen = tuple(
-        read_status(
-            home, context.environ, now_ms=now_ms, python=python, approvals=read_approvals, inboxes=INBOXES
-        )
+        read_status(home, context.environ, now_ms=now_ms, python=python, approvals=read_approvals, inboxes=INBOXES)
         for home in homes
     )
     view = _table(seen) if all_profiles else _screen(context, seen[0], now_ms)

@@ -418,7 +418,7 @@ def test_a_key_below_platforms_is_found_too(ward: Ward, path: str) -> None:
 
 
 def test_a_connected_gateway_is_not_robbed_of_its_place(ward: Ward) -> None:
-    """Decision 0014: by its lock, or, where another user runs it, by its state; the server hears nothing."""
+    """Decision 0018: by its lock, or, where another user runs it, by its state; the server hears nothing."""
     before = len(ward.box.journal())
     ward.run_gateway("connected")
     by_state = ward.finding("server")
