@@ -42,8 +42,9 @@ def exceeds(value: Any, limit: int) -> bool | None:
     except (TypeError, ValueError, RecursionError, OverflowError):
         return None
     size = len(data)
-    if size + _most_more(data) <= limit or size - _most_less(data) > limit:
-        return size > limit
+    is_larger = size > limit
+    if size - _most_less(data) > limit if is_larger else size + _most_more(data) <= limit:
+        return is_larger
     return size + sum(_difference(number) for number in _numbers(value)) > limit
 
 
