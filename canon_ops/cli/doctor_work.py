@@ -21,6 +21,7 @@ from canon_ops.cli.doctor_report import (
     shown,
     view_of,
 )
+from canon_ops.cli.doctor_scope import concerning
 from canon_ops.cli.output import Block, Line, Result
 from canon_ops.doctor.check import Check, Status
 from canon_ops.doctor.examination import Examination
@@ -77,6 +78,8 @@ def _examine(
     context: Context, call: DoctorCall, checks: Sequence[Check], home: HermesHome, ahead: ImportsAhead | None
 ) -> _Examined:
     """Ask the checks about one home; repair, and ask again."""
+    if not call.is_chosen:
+        checks = concerning(home, context.environ, checks)
     diagnosis = _diagnose(context, call, checks, home, ahead)
     if not call.fix:
         return _Examined(home, diagnosis, None)
