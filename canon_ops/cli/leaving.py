@@ -10,14 +10,16 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import threading
 
 __all__ = ["leave"]
 
 
 def leave(exit_code: int) -> int:
     """End the process with this exit code; returns it where the ordinary end is called for."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.current_thread()):
+    threading = sys.modules.get("threading")  # a run that has not loaded it has no threads
+    if threading is not None and any(
+        not thread.daemon for thread in threading.enumerate() if thread is not threading.current_thread()
+    ):
         return exit_code
     atexit._run_exitfuncs()
     try:
