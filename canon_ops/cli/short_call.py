@@ -1,7 +1,7 @@
 """The plain form of the calls that scripts make by the hundred, carried out without click.
 
 ``canon-ops config set KEY VALUE`` has nothing to parse: words, and at most switches. Importing click and declaring the
-command for it takes a quarter of the whole run (docs/decisions/0013-plain-edits-start-fast.md). So such a call is
+command for it takes a quarter of the whole run (docs/decisions/0016-plain-edits-start-fast.md). So such a call is
 recognised here; any other form of it, with ``--type`` or an ``=``, a word too many or a variable that answers for an
 option, is none and goes to click. A test holds each call against what click makes of the same words.
 """
