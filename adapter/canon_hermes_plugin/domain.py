@@ -203,10 +203,7 @@ async def check_detached_approval(approval_id: str) -> dict[str, Any]:
 
 
 def _session() -> HostSession:
-    try:
-        return read_session(host.session_value)
-    except ImportError as error:
-        raise RuntimeError("the host's session cannot be read: this is no Hermes process") from error
+    return read_session(host.session_value)
 
 
 def _call(args: Mapping[str, Any] | None = None) -> Call:

@@ -185,8 +185,16 @@ def home_folder() -> Path:
 
 
 def session_value(name: str) -> str:
-    """A session value of the running task, such as ``HERMES_SESSION_CHAT_ID``; empty when there is none."""
-    return str(importlib.import_module("gateway.session_context").get_session_env(name, "") or "")
+    """A session value of the running task, such as ``HERMES_SESSION_CHAT_ID``; empty when there is none.
+
+    Raises:
+        RuntimeError: this process is no Hermes.
+    """
+    try:
+        context = importlib.import_module("gateway.session_context")
+    except ImportError as error:
+        raise RuntimeError("the host's session cannot be read: this is no Hermes process") from error
+    return str(context.get_session_env(name, "") or "")
 
 
 def register_toolset_alias(alias: str, toolset: str) -> None:

@@ -47,8 +47,8 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
         "what a platform may say about itself",
         holds=(
             "name", "label", "adapter_factory", "check_fn", "validate_config", "is_connected", "required_env",
-            "install_hint", "apply_yaml_config_fn", "cron_deliver_env_var", "max_message_length", "pii_safe",
-            "allow_update_command", "platform_hint", "emoji",
+            "install_hint", "setup_fn", "apply_yaml_config_fn", "cron_deliver_env_var", "max_message_length",
+            "pii_safe", "allow_update_command", "platform_hint", "emoji",
         ),
         without="the argument is left out",
     ),

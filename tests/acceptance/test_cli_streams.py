@@ -97,6 +97,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "preferences set": (["keyring.use", "true"], 0),
     "preferences unset": (["keyring.use"], 0),
     "profile bind": (["nobody"], 4),
+    "profile cancel": (["nobody"], 1),
     "profile export": (["nobody"], 4),
     "profile import": (["/nonexistent"], 1),
     "profile list": ([], 0),
@@ -106,6 +107,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "rollback": ([], 1),
     "schema list": ([], 0),
     "schema show": (["version"], 0),
+    "setup borgee": (["--answers", "/nonexistent"], 3),
     "setup canon": (["--use-profile", "nobody"], 4),
     "undo": ([], 1),
     "status": ([], 3),
@@ -115,8 +117,8 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
 }
 # They look for a Hermes, and would exit with 3 or 1 where there is none.
 WITH_A_HOST = {"host list", "host show", "install", "upgrade"}
-# They run until they are stopped; tested in test_cli_sandbox.py.
-FOREGROUND = {"sandbox borgee", "sandbox canon", "sandbox model"}
+# They run until they are stopped; tested in test_cli_sandbox.py and test_cli_follow.py.
+FOREGROUND = {"approvals watch", "sandbox borgee", "sandbox canon", "sandbox model"}
 # No record is no failure.
 NOTHING_THERE = {
     "approvals audit",
@@ -160,12 +162,14 @@ SILENT = {
     "outbox retry",
     "outbox show",
     "profile bind",
+    "profile cancel",
     "profile export",
     "profile import",
     "profile list",  # there is none, which is no failure
     "profile migrate",
     "profile show",
     "rollback",
+    "setup borgee",
     "setup canon",
     "undo",
 }

@@ -21,11 +21,10 @@ import sys
 import time
 from typing import Any
 
-sys.set_int_max_str_digits(0)
-
 
 def main() -> None:
     """Answer until stdin ends."""
+    sys.set_int_max_str_digits(0)
     if sys.argv[1] != "-":
         sys.path.insert(0, sys.argv[1])
         sys.path.insert(0, sys.argv[2])

@@ -102,9 +102,13 @@ def _argv(words: str) -> list[str]:
     try:
         argv = shlex.split(words)
     except ValueError as error:
-        raise UsageError(f"--exec: {words!r} cannot be split into words: {error}") from error
+        raise UsageError(
+            f"--exec: {words!r} cannot be split into words: {error}", fix="canon-ops approvals watch --help"
+        ) from error
     if not argv or shutil.which(argv[0]) is None:
-        raise UsageError(f"--exec: there is no program {argv[0] if argv else words!r}")
+        raise UsageError(
+            f"--exec: there is no program {argv[0] if argv else words!r}", fix="canon-ops approvals watch --help"
+        )
     return argv
 
 

@@ -86,6 +86,7 @@ SAMPLES = {
 # Where the usual call would not reach what matters, or would not end.
 AWAY = ("--base-url", "http://127.0.0.1:9", "--stream-url", "http://127.0.0.1:9")
 CALLS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
+    ("approvals", "watch"): (("--exec", "/nonexistent"),),
     ("config", "get"): (("platforms",), ("platforms.canon.token",), ("model",), ("mcp_servers",), ("nothing.there",)),
     ("config", "set"): (("platforms.canon.enabled", "false", "--diff"), ("platforms.canon.token", "x")),
     ("config", "add"): (("plugins.enabled", "canon-hermes", "--diff"), ("platforms.canon", "x")),
