@@ -71,7 +71,7 @@ class Screen:
         self.sights: list[Sight] = []
 
     def __enter__(self) -> Screen:
-        self._box.engine.read(self._look)
+        self.look()
         self._thread.start()
         return self
 
@@ -81,6 +81,10 @@ class Screen:
         self._done = True
         self._box.engine.act(lambda world, now_ms: None)  # wakes whoever waits
         self._thread.join()
+
+    def look(self) -> None:
+        """See what stands there now, without waiting for the screen's own look."""
+        self._box.engine.read(self._look)
 
     def _watch(self) -> None:
         with suppress(WaitTimeout):
