@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.conversing import answer_to, states_of, wait_closed
 from tests.support.gateways import Stage
-from tests.support.screen import Screen, Sight, assert_seamless
+from tests.support.screen import CLOSED, Screen, Sight, assert_seamless
 from tests.support.turn_frames import assert_in_order, frames_of, texts_grow
 
 pytestmark = pytest.mark.host
@@ -26,8 +26,13 @@ T = TypeVar("T")
 
 @pytest.fixture(autouse=True)
 def nothing_out_of_order(stage: Stage) -> Iterator[None]:
-    """Whatever a scenario does, the client keeps the promises of Canon wire 11.9."""
+    """Whatever a scenario does: the client keeps the promises of Canon wire 11.9, and each turn is closed once."""
     yield
+    stage.box.wait(lambda world: all(log.last is None or log.last["state"] in CLOSED for log in world.turns.values()))
+    rooms = stage.box.engine.read(lambda world: list(world.conversations))
+    told = [state for room in rooms for state in stage.box.human.turns(room)]
+    closed = [state["turnId"] for state in told if state["state"] in CLOSED]
+    assert sorted(closed) == sorted({state["turnId"] for state in told}) != []
     assert stage.box.breaches() == []
 
 
@@ -216,12 +221,3 @@ def test_a_provider_error(stage: Stage) -> None:
         "nothing else is shown"
     )
     assert [text for *_, text in screen.sights[-1].posted] == said
-
-
-def test_every_turn_closes_once(stage: Stage) -> None:
-    """After everything above: whatever became of a turn, it was closed exactly once."""
-    rooms = stage.box.engine.read(lambda world: list(world.conversations))
-    told = [state for room in rooms for state in stage.box.human.turns(room)]
-    closed = [state["turnId"] for state in told if state["state"] in ("completed", "interrupted")]
-
-    assert closed and sorted(closed) == sorted({state["turnId"] for state in told})

@@ -21,7 +21,7 @@ from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.sandbox.stage import WaitTimeout
 from canon_ops.sandbox.state import World
 
-__all__ = ["Screen", "Sight", "assert_seamless"]
+__all__ = ["CLOSED", "Screen", "Sight", "assert_seamless"]
 
 LIMIT_S = 600.0
 CLOSED = ("completed", "interrupted")
