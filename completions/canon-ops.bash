@@ -195,7 +195,7 @@ _canon_ops_options() {
         'gateway restart') reply='--wait --python -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'logs') reply='-f --follow -n --lines --file --level --grep --platform -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'version') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'demo') reply='--python --message --answer --prompt --keep -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'demo') reply='--python --message --answer --prompt --question --decision --keep -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'sandbox') reply='-h --help' ;;
         'sandbox canon') reply='--port --stream-port --environment --auto-approve --fault --ready-file -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'sandbox borgee') reply='--port --admin-port --no-mention --echo --fault --ready-file -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -217,12 +217,13 @@ _canon_ops_options() {
 _canon_ops_takes() {
     takes=""
     case "$path $1" in
-        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --from-env' | *' --since' | *' --readers' | *' -n' | *' --last' | *' --watch' | *' --conversation' | *' --jobs' | *' --every' | *' --within' | *' --exec' | *' --session' | *' --lines' | *' --grep' | *' --message' | *' --answer' | *' --prompt' | *' --port' | *' --stream-port' | *' --fault' | *' --admin-port' | *' --default-answer' | 'host show --python') takes='any' ;;
+        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --from-env' | *' --since' | *' --readers' | *' -n' | *' --last' | *' --watch' | *' --conversation' | *' --jobs' | *' --every' | *' --within' | *' --exec' | *' --session' | *' --lines' | *' --grep' | *' --message' | *' --answer' | *' --prompt' | *' --question' | *' --port' | *' --stream-port' | *' --fault' | *' --admin-port' | *' --default-answer' | 'host show --python') takes='any' ;;
         *' --agent-id') takes='ask agent-id' ;;
         *' --canon-profile' | *' --use-profile') takes='ask canon-profile' ;;
         *' -p' | *' --profile') takes='ask hermes-profile' ;;
         *' --api-key-file' | *' --answers' | *' --save-answers' | *' --from-file' | *' -o' | *' --output' | *' --bundle' | *' --ready-file' | 'install --python' | 'upgrade --python' | 'rollback --python' | 'uninstall --python' | 'status --python' | 'doctor --python' | 'gateway restart --python' | 'demo --python') takes='files' ;;
         *' --hermes-home') takes='folders' ;;
+        *' --decision') takes='words allow deny' ;;
         *' --color') takes='words auto always never' ;;
         *' --type') takes='words auto str int float bool null json' ;;
         'logs --platform') takes='words borgee canon' ;;

@@ -1672,6 +1672,8 @@ function __canon_ops_options
                 '--message' 'What the person says.' \
                 '--answer' 'What the model answers.' \
                 '--prompt' 'Who the agent is told to be.' \
+                '--question' 'What the agent asks the person to approve.' \
+                '--decision' 'What the person answers to it.' \
                 '--keep' 'Keep the temporary home and the gateway\'s log.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
@@ -1919,7 +1921,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --from-env' '* --since' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --jobs' '* --every' '* --within' '* --exec' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --from-env' '* --since' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --jobs' '* --every' '* --within' '* --exec' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --question' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'
@@ -1931,6 +1933,8 @@ function __canon_ops_takes
             echo 'files'
         case '* --hermes-home'
             echo 'folders'
+        case '* --decision'
+            echo 'words allow deny'
         case '* --color'
             echo 'words auto always never'
         case '* --type'

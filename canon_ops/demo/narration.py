@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["DemoReport", "GatewayFacts", "Narrator", "StepReport"]
+__all__ = ["ApprovalFacts", "DemoReport", "GatewayFacts", "Narrator", "StepReport"]
 
 
 class Narrator(Protocol):
@@ -65,6 +65,22 @@ class GatewayFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalFacts:
+    """The approval that the agent asked for.
+
+    Attributes:
+        question: as Canon showed it to the person.
+        decision: as the registry has it.
+        told: what the model was told of it, in a turn of its own.
+    """
+
+    approval_id: str
+    question: str
+    decision: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class DemoReport:
     """``data`` of ``canon-ops.demo/1``.
 
@@ -73,6 +89,7 @@ class DemoReport:
         prompt: what the model was told to be, as it received it.
         answer: the durable message that Canon holds; None when it never came.
         previews: how many live states of the answer were seen before it.
+        approval: null when no answer to it has reached the agent.
         home: the temporary Hermes home; null when it was removed.
         log: the gateway's output, likewise.
     """
@@ -83,5 +100,6 @@ class DemoReport:
     prompt: str | None
     answer: str | None
     previews: int
+    approval: ApprovalFacts | None
     home: Path | None
     log: Path | None

@@ -60,6 +60,7 @@ def play(
             prompt=stage.prompt_received,
             answer=stage.answer,
             previews=stage.previews,
+            approval=stage.approval,
             home=stage.home.path if options.keep else None,
             log=stage.log if options.keep else None,
         ),

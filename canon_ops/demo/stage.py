@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from canon_ops.demo.narration import GatewayFacts, Narrator
+from canon_ops.demo.narration import ApprovalFacts, GatewayFacts, Narrator
+from canon_ops.errors import OutsideError
 from canon_ops.hermes.discovery import HostInstallation
 from canon_ops.hermes.gateway import GatewayProcess, isolated_environ
 from canon_ops.hermes.homes import HermesHome, HomeChoice
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
     from canon_ops.sandbox.model.server import ModelSandbox
     from canon_ops.sandbox.server import CanonSandbox
 
-__all__ = ["DemoOptions", "Stage"]
+__all__ = ["DemoFailed", "DemoOptions", "Stage"]
+
+
+class DemoFailed(OutsideError):
+    """A step saw something else than it should."""
+
+    code: ClassVar[str] = "demo_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,8 @@ class DemoOptions:
         message: what the person says.
         answer: what the model says; directives of the model sandbox are obeyed.
         prompt: who the agent is told to be.
+        question: what the agent asks the person to approve.
+        decision: what the person answers to that.
         keep: leave home and log behind.
     """
 
@@ -43,6 +52,8 @@ class DemoOptions:
         "Canon, reading your message from its stream and writing this answer word by word. Nothing left your machine."
     )
     prompt: str = "You are the demo agent of canon-ops. You are friendly and brief."
+    question: str = "File invoice R-118 over 240 euros?"
+    decision: Literal["allow", "deny"] = "allow"
     keep: bool = False
 
 
@@ -53,7 +64,8 @@ class Stage:
         folder: everything of the demo lies below it.
         environ: what host, gateway and our own work see: nothing of this user, nothing outside loopback.
         undo: what has to be given back.
-        host, canon, model, gateway, agent_id, conversation_id: set by the step that makes them.
+        host, canon, model, gateway, agent_id, conversation_id, approval_id, config_before, edit_id: set by the step
+            that makes them.
     """
 
     host: HostInstallation
@@ -63,6 +75,9 @@ class Stage:
     agent_id: str
     conversation_id: str
     message_id: str
+    approval_id: str
+    config_before: bytes
+    edit_id: str
 
     def __init__(
         self, options: DemoOptions, environ: Mapping[str, str], narrator: Narrator, undo: ExitStack, folder: Path
@@ -80,3 +95,4 @@ class Stage:
         self.prompt_received: str | None = None
         self.answer: str | None = None
         self.previews = 0
+        self.approval: ApprovalFacts | None = None

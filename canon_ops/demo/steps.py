@@ -10,24 +10,26 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
+from canon_ops.demo.approving import decide_as_the_person, let_the_agent_ask, list_and_audit
 from canon_ops.demo.furniture import EDITED_PATH, EDITED_VALUE, furnish
+from canon_ops.demo.listening import listen_for_answer
 from canon_ops.demo.narration import GatewayFacts
-from canon_ops.demo.stage import Stage
+from canon_ops.demo.stage import DemoFailed, Stage
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import diagnose
-from canon_ops.errors import OutsideError
 from canon_ops.hermes.audited import Refused, audit
 from canon_ops.hermes.discovery import HostNotFound, find_host
 from canon_ops.hermes.gateway import GatewayProcess, read_state
+from canon_ops.operate.changes import undo_change
 from canon_ops.operate.edit_config import edit_config
 from canon_ops.operate.install import InstallOptions, install
 from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.setup_answers import SetupAnswers, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
+from canon_ops.operate.writing import Writing
 
 __all__ = ["STEPS", "DemoFailed", "Step"]
 
@@ -38,13 +40,6 @@ _MAKE_A_HOST = (
 _OWNER_PHONE = "+15550100"  # the owner who lives in the sandbox
 _POLL_S = 0.2  # the sandbox's owner decides at once
 _SPREAD_S = 3.0
-_ANSWER_S = 60.0  # the first turn of a cold host takes 3 to 4 s; Hermes end-to-end, 1
-
-
-class DemoFailed(OutsideError):
-    """A step saw something else than it should."""
-
-    code: ClassVar[str] = "demo_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,50 +145,39 @@ def say_something(stage: Stage) -> str:
 
 def watch_the_answer(stage: Stage) -> str:
     """Show the live bubble as it grows, then the one durable message that ends the turn."""
-    from canon_ops.sandbox.conditions import condition_for
-
-    answered, _ = condition_for(stage.canon.engine, "answer", {"to": stage.message_id})
-    node_key = (stage.conversation_id, stage.agent_id)
-    seen = ""
-    while True:
-
-        def news(world: object, seen: str = seen) -> tuple[object, str] | None:
-            node = stage.canon.engine.world.nodes.get(node_key)
-            text = node.text if node else ""
-            done = answered()
-            return (done, text) if done or (text and text != seen) else None
-
-        try:
-            done, text = stage.canon.wait(news, timeout_s=_ANSWER_S)
-        except TimeoutError as exc:
-            what = f"No answer came for {_ANSWER_S:g} s; the gateway's output ends with:\n{stage.gateway.tail()}"
-            raise DemoFailed(what, file=str(stage.log)) from exc
-        if done:
-            break
-        seen = text
-        stage.previews += 1
-        stage.narrator.grow(text)
-    stage.answer = "\n".join(str(message["text"]) for message in done)
+    heard = listen_for_answer(stage, stage.message_id)
+    stage.answer, stage.previews = heard.text, heard.previews
     request = next((one for one in stage.model.requests if one.streamed), None)
     if request is None or stage.options.message not in request.user_text:
         raise DemoFailed("An answer came, but the model was never asked what the person said.", file=str(stage.log))
     stage.prompt_received = next(iter(request.system.strip().splitlines()), "")
     stage.narrator.tell(f"the model was told: {stage.prompt_received}")
     stage.narrator.tell(f"the model was asked: {stage.options.message}")
-    if seen != stage.answer:  # else it stands there already, as it grew
-        stage.narrator.tell(f"the agent wrote: {stage.answer}")
+    heard.tell(stage)
     if stage.answer.split() != request.plan.text.split():
         raise DemoFailed(f"The agent's answer is not what the model said: {stage.answer}", file=str(stage.log))
     return f"one durable message after {stage.previews} live previews"
 
 
 def edit_the_configuration(stage: Stage) -> str:
+    stage.config_before = stage.home.config_file.read_bytes()
     done = edit_config(stage.home, EDITED_PATH, lambda document: document.set(EDITED_PATH, EDITED_VALUE), label="demo")
     stage.narrator.diff(done.diff)
     changed = [line for line in done.diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    if [line[0] for line in changed] != ["-", "+"]:
+    if [line[0] for line in changed] != ["-", "+"] or done.history_id is None:
         raise DemoFailed(f"The edit changed {len(changed)} lines instead of one.", file=str(stage.home.config_file))
+    stage.edit_id = done.history_id
     return f"{done.path}: {done.before} -> {done.after}; one line changed, its comment stayed"
+
+
+def undo_the_edit(stage: Stage) -> str:
+    """By the id of the edit; what comes back are the very bytes."""
+    writing = Writing(stage.home, stage.environ, f"undo {stage.edit_id}")
+    done = undo_change(writing, stage.edit_id, lambda _file, _text: None)  # the file's one key is the sandbox's
+    stage.narrator.diff(done.written.diff)
+    if stage.home.config_file.read_bytes() != stage.config_before:
+        raise DemoFailed("The undo did not bring the old bytes back.", file=str(stage.home.config_file))
+    return f"took back {done.change.id}; config.yaml is byte for byte what it was"
 
 
 def stop_everything(stage: Stage) -> str:
@@ -239,6 +223,10 @@ STEPS: tuple[Step, ...] = (
     Step("gateway", "Start the real gateway", start_the_gateway),
     Step("message", "Say something as a person", say_something),
     Step("answer", "Watch the answer grow", watch_the_answer),
+    Step("ask", "Let the agent ask for an approval", let_the_agent_ask),
+    Step("decide", "Answer as the person, after the agent's turn has ended", decide_as_the_person),
+    Step("approvals", "List the approval and audit its history", list_and_audit),
     Step("edit", "Edit the configuration", edit_the_configuration),
+    Step("undo", "Take the edit back", undo_the_edit),
     Step("stop", "Stop everything", stop_everything),
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_ops.cli.commands.demo import command
 from canon_ops.cli.schemas import document_schema
 from canon_ops.demo.steps import STEPS
@@ -49,11 +50,16 @@ def is_alive(pid: int) -> bool:
 
 
 def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) -> None:
-    """Changed message, answer and prompt are seen at the other end; --keep keeps home and log; the gateway is gone."""
+    """Changed message, answer, prompt, question and decision are seen at the other end; the gateway is gone.
+
+    --keep keeps home and log: the registry is as the demo told it, and config.yaml as it was before the edit.
+    """
     message, answer, prompt = "Which way is the sea?", "Down the hill, then left.", "You are a lighthouse keeper."
+    question = "Put [the light] out?"
 
     done = subprocess.run(
-        [SCRIPT, "demo", "--json", "--keep", "--message", message, "--answer", answer, "--prompt", prompt],
+        [SCRIPT, "demo", "--json", "--keep", "--message", message, "--answer", answer, "--prompt", prompt,
+         "--question", question, "--decision", "deny"],
         env=environ, text=True, capture_output=True, timeout=110,
     )  # fmt: skip
 
@@ -68,7 +74,14 @@ def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) ->
     assert Path(data["gateway"]["executable"]).exists()
     assert not is_alive(data["gateway"]["pid"])
     assert "canon" in Path(data["log"]).read_text()
-    assert "edit_interval: 0.25         # seconds" in (Path(data["home"]) / "config.yaml").read_text()
+    assert "edit_interval: 0.1         # seconds" in (Path(data["home"]) / "config.yaml").read_text()
+    approval = data["approval"]
+    assert (approval["question"], approval["decision"]) == (question, "deny")
+    assert approval["told"].endswith(f"Canon approval {approval['approval_id']} resolved: deny — {question}")
+    kept = list(Path(data["home"]).parent.rglob("detached-approvals.json"))
+    [entry] = [ApprovalStore(file).read().get(approval["approval_id"]) for file in kept]
+    assert entry is not None
+    assert (entry.decision, entry.wake_status, entry.summary) == ("deny", "delivered", question)
     assert f"│ {answer}" in done.stderr
 
 

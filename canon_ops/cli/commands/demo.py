@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -37,18 +38,37 @@ _DEFAULTS = DemoOptions()
 @click.option("--message", metavar="TEXT", default=_DEFAULTS.message, help="What the person says.")
 @click.option("--answer", metavar="TEXT", default=_DEFAULTS.answer, help="What the model answers.")
 @click.option("--prompt", metavar="TEXT", default=_DEFAULTS.prompt, help="Who the agent is told to be.")
+@click.option(
+    "--question", metavar="TEXT", default=_DEFAULTS.question, help="What the agent asks the person to approve."
+)
+@click.option(
+    "--decision",
+    type=click.Choice(["allow", "deny"]),
+    default=_DEFAULTS.decision,
+    help="What the person answers to it.",
+)
 @click.option("--keep", is_flag=True, help="Keep the temporary home and the gateway's log.")
-def command(context: Context, python: Path | None, message: str, answer: str, prompt: str, keep: bool) -> Result:
+def command(
+    context: Context,
+    python: Path | None,
+    message: str,
+    answer: str,
+    prompt: str,
+    question: str,
+    decision: Literal["allow", "deny"],
+    keep: bool,
+) -> Result:
     """Watch the whole product work, in a temporary home and without any network.
 
     Starts a Canon server and a model on loopback, installs the plugin, registers an agent, starts the real Hermes
-    gateway, says something and shows the answer as it grows. Nothing of it is left behind unless --keep is given, and
-    the exit code is 0 only when every step went well.
+    gateway, says something and shows the answer as it grows. The agent then asks for an approval, a person decides, and
+    the agent hears of it; the approval is listed and audited, the configuration edited and the edit taken back. Nothing
+    of it is left behind unless --keep is given, and the exit code is 0 only when every step went well.
     """
     for library in ("starlette", "uvicorn"):
         if importlib.util.find_spec(library) is None:
             raise SandboxNotInstalled(library)
-    options = DemoOptions(python=python, message=message, answer=answer, prompt=prompt, keep=keep)
+    options = DemoOptions(python, message, answer, prompt, question, decision, keep)
     played = play(options, context.environ, narrator_for(context))
     error = played.error
     return Result(

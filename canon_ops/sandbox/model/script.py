@@ -144,6 +144,10 @@ class Script:
         """Put more answers behind those that are left."""
         self._answers.extend(answers)
 
+    def clear(self) -> None:
+        """Forget the answers that are left."""
+        self._answers.clear()
+
     def decide(self, messages: Sequence[Json], *, scripted: bool, number: int) -> Plan:
         """Decide one answer.
 

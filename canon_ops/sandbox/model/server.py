@@ -110,9 +110,11 @@ class ModelSandbox:
 
     # Script and log ---------------------------------------------------------------------------------------------
 
-    def answers(self, *texts: str) -> None:
-        """Add scripted answers behind those that are left."""
+    def answers(self, *texts: str, instead: bool = False) -> None:
+        """Add scripted answers behind those that are left, or give them ``instead`` of those."""
         with self._changed:
+            if instead:
+                self._script.clear()
             self._script.add(texts)
 
     @property

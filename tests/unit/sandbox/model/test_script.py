@@ -124,6 +124,20 @@ def test_scripted_answers_are_given_in_order() -> None:
     assert (done.text, default.text) == ("two", "You said: hi")
 
 
+def test_answers_that_are_left_can_be_forgotten() -> None:
+    """What was given stays given: a repeated request gets it again."""
+    script = Script(["one", "two"])
+    asked = [{"role": "user", "content": "first"}]
+    first = script.decide(asked, scripted=True, number=1).text
+
+    script.clear()
+    script.add(["three"])
+    again = script.decide(asked, scripted=True, number=2).text
+    follow_up = [*asked, {"role": "assistant", "content": "one"}, {"role": "user", "content": "second"}]
+
+    assert (first, again, script.decide(follow_up, scripted=True, number=3).text) == ("one", "one", "three")
+
+
 def test_side_requests_take_no_scripted_answer() -> None:
     """A title request in between leaves the answer for the turn."""
     script = Script(["one"], default="title")
