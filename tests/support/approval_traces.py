@@ -6,9 +6,11 @@ took effect, and after its caller knows; at each of them the director decides wh
 the network loses, whether time passes, whether the human answers. A killed process does nothing more, not even in its
 ``finally``.
 
-At the end everybody is killed, the leases run out, one fresh gateway starts, and the invariants of the issue are asked
-for: no approval lost, none with two results, none decided without Canon's word, none given up while it is live, every
-wake in the inbox exactly once. A trace is the sequence of (who, step, what happened); its digest tells traces apart.
+Then calm comes for a while: a gateway that is alive and was told of the answer looks every half minute, and must bring
+the approval to its end by itself. At last everybody is killed, the leases run out, one fresh gateway starts, and the
+invariants of the issue are asked for: no approval lost, none with two results, none decided without Canon's word, none
+given up while it is live, every wake in the inbox exactly once. A trace is the sequence of (who, step, what
+happened); its digest tells traces apart.
 
 Source: decisions T6; canon-adapter 10.
 """
@@ -29,6 +31,7 @@ from canon_hermes_plugin.approvals.batch import Request, carry_out
 from canon_hermes_plugin.approvals.book import Book, Renderer, parse
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry
+from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated, Wake
 from canon_hermes_plugin.approvals.wish import read_wish
@@ -44,6 +47,7 @@ CONVERSATION = "convo-1"
 OTHER = Owner("env", "agent_2")
 WISH = read_wish(title="File invoice", question="Proceed?")
 POINTS = ("before", "committed", "known")
+LOOKS = 12  # six minutes: longer than any lease
 
 
 class Violation(AssertionError):
@@ -87,6 +91,7 @@ class Process:
         self.name = name
         self.director = director
         self.is_dead = False
+        self.has_heard = False
         numbers = itertools.count()
         self.service = ApprovalService(
             ApprovalDesk(self, self._run),  # type: ignore[arg-type]  # this process stands where the store stands
@@ -177,17 +182,24 @@ class Director:
         self.answered: str | None = None
         self.is_held, self.is_answered = asyncio.Event(), asyncio.Event()
         self.is_over = False
+        self.quick = self.rng.choice([None, None, "gw-a", "gw-b"])  # a process that is ahead of the others
+        self.is_spiteful = self.rng.random() < 0.3
+        self.gateways: list[Process] = []
 
     async def at(self, process: Process, step: str, point: str) -> str:
         if self.is_over:
             return "go"
+        if self.is_spiteful and (step, point) == ("consume", "committed"):
+            self.answer()  # a moment after Canon said that nobody has
         verdict: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.waiting.append((process, step, point, verdict))
         return await verdict
 
     def decide(self) -> None:
         """Let one of those who stand at a point go on, lose its call, or die."""
-        process, step, point, verdict = self.waiting.pop(self.rng.randrange(len(self.waiting)))
+        quick = [n for n, (process, *_) in enumerate(self.waiting) if process.name == self.quick]
+        chosen = self.rng.choice(quick) if quick and self.rng.random() < 0.8 else self.rng.randrange(len(self.waiting))
+        process, step, point, verdict = self.waiting.pop(chosen)
         word = self.rng.choices(["go", "lose", "kill"], [86, 8 if step in NETWORK else 0, 6])[0]
         if process.is_dead:
             word = "kill"
@@ -256,6 +268,8 @@ async def run_trace(seed: int) -> Trace:
         elif director.waiting or director.clock.sleepers:
             await director.pass_time()
         _raise_violations(tasks)
+    await _calm(director, results)
+    _raise_violations(tasks)
     for task in tasks:
         task.cancel()
     for process, *_, verdict in director.waiting:
@@ -276,6 +290,7 @@ def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Tas
     second = Process("gw-b", director, OWNER)
     command = Process("cli", director, OWNER, wakes=False)
     foreign = Process("gw-z", director, OTHER)
+    director.gateways = [gateway, second]
 
     async def create() -> None:
         with contextlib.suppress(NotActivated, RequestFailed):
@@ -298,6 +313,7 @@ def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Tas
             assert director.answered is not None
             with contextlib.suppress(RequestFailed, OSError):
                 if await process.service.see_receipt(director.answered):
+                    process.has_heard = True
                     await process.service.follow_up(director.answered)
 
         return run
@@ -340,6 +356,27 @@ def _raise_violations(tasks: Sequence[asyncio.Task[None]]) -> None:
             if isinstance(error, BaseExceptionGroup) and error.split(Killed)[1] is None:
                 continue
             raise error
+
+
+async def _calm(director: Director, results: list[dict[str, Any]]) -> None:
+    """Nothing is killed or lost any more. Who lives and has heard of the answer needs no other gateway's start."""
+    witnesses = [process for process in director.gateways if process.has_heard and not process.is_dead]
+    if not witnesses:
+        return
+    director.is_over = True
+    for _, *_, verdict in director.waiting:
+        if not verdict.done():
+            verdict.set_result("go")
+    director.waiting.clear()
+    for _ in range(LOOKS):
+        await _settle()
+        await director.clock.advance(LOOK_EVERY_S)
+        await _settle()
+        for process in witnesses:
+            for approval_id in await process.service.due():
+                await process.service.follow_up(approval_id)
+    _check(director, results)
+    _final(director, results)
 
 
 async def _epilogue(director: Director, results: list[dict[str, Any]]) -> str:

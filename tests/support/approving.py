@@ -75,6 +75,7 @@ class CanonApprovals:
     fails_after: list[BaseException] = field(default_factory=list)
     caps_expiry: str | None = None  # "reject" or "clamp"
     pause: asyncio.Event | None = None
+    pause_after: asyncio.Event | None = None  # the server has acted, and its reply is on its way
 
     def answer(self, approval_id: str, word: str, by: str | None = "owner-1") -> None:
         """The human answers; a second answer does not count."""
@@ -93,7 +94,7 @@ class CanonApprovals:
         expires_at_ms = min(request.expires_at_ms, cap_ms) if self.caps_expiry == "clamp" else request.expires_at_ms
         responder = request.responder or self.responder
         self.held[request.approval_id] = Held(request, responder)
-        self._after()
+        await self._after()
         return ApprovalReceipt(expires_at_ms, responder, "msg_1")
 
     async def consume(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
@@ -105,7 +106,7 @@ class CanonApprovals:
         if cancel and held.answer is None:
             held.is_cancelled = True
         answer = self._word(held)
-        self._after()
+        await self._after()
         return answer
 
     def _word(self, held: Held) -> ApprovalAnswer:
@@ -122,7 +123,9 @@ class CanonApprovals:
         if self.fails_before:
             raise self.fails_before.pop(0)
 
-    def _after(self) -> None:
+    async def _after(self) -> None:
+        if self.pause_after is not None:
+            await self.pause_after.wait()
         if self.fails_after:
             raise self.fails_after.pop(0)
 

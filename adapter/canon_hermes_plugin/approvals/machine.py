@@ -30,7 +30,7 @@ Activate            T2, T2a     T2b or err  error       error                   
 RejectCreation      T3          -           -           -                             -        -
 ClaimConsume        T4, T4a     T5          T6, T6a     - (T7)                        - (T7)   - (T7)
 FinishConsume       - (T12a)    - (T12a)    T8-T12      - (T12a)                      -        -
-SeeReceipt          T14         T14         - (T16)     T15 while a wake is owed      - (T16)  - (T16)
+SeeReceipt          T14         T14         T14         T15 while a wake is owed      - (T16)  - (T16)
 ClaimWake           -           -           -           T17, T18                      -        -
 FinishWake          -           -           -           T19                           -        -
 CancelSettled       -           -           -           -                             -        T20
@@ -45,6 +45,8 @@ Invariants, and what breaks when one falls:
 * A request that Canon holds and that no entry will ever consume is taken back (T2a leaves ``cancelPending``, T20 clears
   it; D47): else a human answers into the void.
 * A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice.
+* A receipt that arrives while Canon is being asked is kept (T14): the answer on its way may be older than it. T8 to a
+  check, and every other end, clears it; T9 keeps it, and the next look asks again (R10.31): else nobody asks any more.
 
 Everything here is pure; :mod:`canon_hermes_plugin.approvals.store` applies a transition under the lock.
 
@@ -273,7 +275,7 @@ def _resolve(entry: Entry, decision: Decision, responded_by: str | None, *, wake
 
 def _see_receipt(entry: Entry, now_ms: float) -> Transition:
     seen = entry.with_(receiptPending=True, receiptSeenAt=now_ms)
-    if entry.status in (Status.CREATING, Status.PENDING):
+    if not entry.status.is_terminal:
         return _changed("T14", seen)
     if entry.wake_status in (WakeStatus.PENDING, WakeStatus.DELIVERING):
         return _changed("T15", seen)

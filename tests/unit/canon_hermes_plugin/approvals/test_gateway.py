@@ -89,6 +89,28 @@ async def test_a_wake_that_failed_is_repeated_at_the_next_look(world: Approving,
     assert (before, world.inbox.attempts, len(world.inbox.wakes)) == ("pending", 2, 1)
 
 
+async def test_an_answer_that_overtakes_a_question(world: Approving, running: GatewayApprovals) -> None:
+    """R10.31: Canon said "pending" a moment before the human answered, and the receipt came before that was written
+    down; the next look asks again."""
+    approval_id = await asked(world)
+    world.canon.pause_after = asyncio.Event()
+    asking = asyncio.create_task(world.gateway("next").pass_over())
+    await until(lambda: world.canon.consumes)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    world.canon.answer(approval_id, "allow")
+    await running.heard(approval_id)
+    await running.drain()
+    world.canon.pause_after.set()
+    await asking
+    before = world.entry(approval_id)
+
+    await world.clock.advance(LOOK_EVERY_S + 1)
+    await until(lambda: world.inbox.wakes)
+
+    assert (before["status"], before["receiptPending"]) == ("pending", True)
+
+
 async def test_answers_from_before_the_start_are_found(world: Approving) -> None:
     """S10.37: nobody listened when it was answered; the start asks Canon about everything that is open."""
     approval_id = await asked(world)

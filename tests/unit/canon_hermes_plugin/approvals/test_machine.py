@@ -243,12 +243,32 @@ def test_t12a_a_lost_claim_finishes_nothing(answer: Answer) -> None:
 
 def test_t14_t15_t16_a_receipt() -> None:
     """T14 to T16: it is remembered where somebody will act on it, and nowhere else."""
-    for entry in (at(Status.CREATING), at(Status.PENDING)):
+    for entry in (at(Status.CREATING), at(Status.PENDING), at(Status.CONSUMING)):
         assert changed(entry, SeeReceipt(), "T14").fields["receiptSeenAt"] == NOW
     for wake in (WakeStatus.PENDING, WakeStatus.DELIVERING):
         assert changed(at(Status.RESOLVED, wake=wake), SeeReceipt(), "T15").is_receipt_pending
-    unchanged(at(Status.CONSUMING), SeeReceipt(), "T16")
     unchanged(at(Status.RESOLVED, wake=WakeStatus.DELIVERED), SeeReceipt(), "T16")
+
+
+@pytest.mark.parametrize(
+    ("answer", "wakes", "is_kept"),
+    [
+        (StillPending(), True, True),
+        (Unclear(), True, True),
+        (Decided(Decision.ALLOW, "owner-1"), True, True),
+        (Decided(Decision.ALLOW, "owner-1"), False, False),
+        (TimedOut(), True, False),
+        (Gone(), True, False),
+    ],
+)
+def test_a_receipt_while_canon_is_asked(answer: Answer, wakes: bool, is_kept: bool) -> None:
+    """T14, R10.31: it outlives the question that was on its way, and ends with whatever settles the approval."""
+    asked = changed(at(Status.CONSUMING), SeeReceipt(), "T14")
+
+    step = decided(asked, FinishConsume("held", answer, wakes=wakes))
+
+    assert step.entry is not None
+    assert step.entry.is_receipt_pending is is_kept
 
 
 def test_t17_t18_one_wakes() -> None:
