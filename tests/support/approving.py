@@ -154,6 +154,7 @@ class Approving:
         self.canon = canon or CanonApprovals(self.clock)
         self.inbox = Inbox()
         self.conversations = {"convo-1", "convo-9"}
+        self.refuses: list[tuple[str, Exception]] = []  # the next write about that id fails
         self.store = ApprovalStore(self.file, clock=self.clock)
         self.service = self.gateway("gw")
 
@@ -163,6 +164,10 @@ class Approving:
 
         async def run(function: Callable[..., Any], *arguments: Any) -> Any:
             await asyncio.sleep(0)
+            for request in arguments[0] if arguments else ():
+                for refusal in [one for one in self.refuses if one[0] == request.approval_id]:
+                    self.refuses.remove(refusal)
+                    raise refusal[1]
             return function(*arguments)
 
         return ApprovalService(

@@ -107,10 +107,14 @@ class Pass:
     Attributes:
         counts: by the status that each approval has now, and ``error``.
         again_at_ms: when a lease that another process holds ends; None: nothing is waited for.
+        leased: the ids that another process is at.
+        failed: the ids that something went wrong with.
     """
 
     counts: Counter[str]
     again_at_ms: float | None
+    leased: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
 
 
 class ApprovalService:
@@ -323,6 +327,7 @@ class ApprovalService:
             if is_of(entry, self._owner, conversations) and (only is None or entry.approval_id in only)
         ]
         counts: Counter[str] = Counter()
+        failed: set[str] = set()
         gate = asyncio.Semaphore(limit)
 
         async def settle_one(entry: Entry) -> None:
@@ -334,25 +339,37 @@ class ApprovalService:
                     raise
                 except Exception as error:  # counted, and tried again by the scan
                     counts["error"] += 1
+                    failed.add(entry.approval_id)
                     self._trouble(entry.approval_id, error)
                 done(entry)
 
-        acting = [entry for entry in mine if need_of(entry, now_ms=now_ms).action not in (Action.NOTHING, Action.WAIT)]
+        actions = [(entry, need_of(entry, now_ms=now_ms).action) for entry in mine]
         async with asyncio.TaskGroup() as group:
-            for entry in acting:
-                group.create_task(settle_one(entry))
-        return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms))
+            for entry, action in actions:
+                if action not in (Action.NOTHING, Action.WAIT):
+                    group.create_task(settle_one(entry))
+        leased = frozenset(entry.approval_id for entry, action in actions if action is Action.WAIT)
+        return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms), leased, frozenset(failed))
 
     async def settle_start(self) -> Counter[str]:
-        """Pass over the registry until no lease of another process is left to wait for (R10.45)."""
+        """Pass over the registry until no lease of another process is left to wait for (R10.45).
+
+        After the first pass only what was left is looked at again: what another process had, and what failed before a
+        word of it could be written down, which no scan would come back to.
+        """
         total: Counter[str] = Counter()
+        left: frozenset[str] | None = None
         while True:
-            done = await self.pass_over()
+            done = await self.pass_over(only=left)
             total += done.counts
-            if done.again_at_ms is None:
+            forgotten = done.failed - frozenset(await self.due()) if done.failed else done.failed
+            left = done.leased | forgotten
+            if not left:
                 return total
-            left_s = (done.again_at_ms - self._clock.now_ms()) / 1000
-            await self._clock.sleep(min(LONGEST_PAUSE_S, max(0.0, left_s) + 0.05))
+            lease_s = LONGEST_PAUSE_S
+            if done.again_at_ms is not None:
+                lease_s = max(0.0, (done.again_at_ms - self._clock.now_ms()) / 1000) + 0.05
+            await self._clock.sleep(min(LONGEST_PAUSE_S, lease_s))
 
     async def _act(self, entry: Entry) -> Entry:
         """The next thing, and the wake if it brought a decision."""

@@ -16,6 +16,7 @@ from canon_hermes_plugin.approvals.store import RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError, RequestFailed
+from canon_ops.files.lock import LockTimeout
 from tests.support.approving import OWNER, Approving, broken, refused, until
 
 INVOICE = read_wish(title="File invoice", question="Proceed?", options=["yes", "no"], context={"Supplier": "Acme"})
@@ -546,6 +547,39 @@ async def test_a_wake_that_fails_at_the_start(world: Approving) -> None:
     assert (await world.service.pass_over()).counts == {"resolved": 1}
 
     assert (world.inbox.attempts, len(world.inbox.wakes)) == (2, 1)
+
+
+async def test_a_start_comes_back_to_what_it_could_not_claim(world: Approving) -> None:
+    """R10.43: a lock that was held just then is no reason to forget an answer until the approval expires."""
+    approval_id, other = await ask(world), await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.refuses.append((approval_id, LockTimeout("another process kept the lock")))
+
+    starting = asyncio.create_task(world.service.settle_start())
+    await until(lambda: world.clock.sleepers)
+    assert world.inbox.wakes == {}
+    await world.clock.advance(60)
+    await starting
+
+    assert [wake.approval_id for wake in world.inbox.wakes.values()] == [approval_id]
+    assert [one[1] for one in world.canon.consumes].count(other) == 1, "what went well is not asked about again"
+
+
+async def test_a_lease_that_never_ends_costs_nothing(world: Approving) -> None:
+    """R10.45, D46: one lease of a clock that was wrong is looked at once a minute, and the others are left alone."""
+    stuck, other = await ask(world), await ask(world)
+    world.clock._elapsed_s += 10**9
+    world.store.apply_one(stuck, ClaimConsume("skewed", "p0"))
+    world.clock._elapsed_s -= 10**9
+
+    starting = asyncio.create_task(world.service.settle_start())
+    for _ in range(5):
+        await until(lambda: world.clock.sleepers)
+        await world.clock.advance(60)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+
+    assert [one[1] for one in world.canon.consumes] == [other]
 
 
 async def test_agents_that_share_a_home(world: Approving) -> None:
