@@ -90,6 +90,7 @@ class Inflow:
         missed: told that a stretch of the stream was missed.
         given_up: tells a conversation that a message of it was given up.
         answered: told that a person has answered an approval; whose, it finds out.
+        unheard: told that answers may have passed while nobody listened, now that somebody does.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Inflow:
         missed: Callable[[], None],
         given_up: Callable[[str], Awaitable[None]],
         answered: Callable[[str], Awaitable[None]],
+        unheard: Callable[[], None],
     ) -> None:
         self.identity = identity
         self._access = access
@@ -124,6 +126,8 @@ class Inflow:
         self._missed = missed
         self._given_up = given_up
         self._answered = answered
+        self._unheard = unheard
+        self._opens_blind = False
         self._state = Inbound(
             Seen(remains.known),
             rooms.listed(Rooms(), conversations),
@@ -161,6 +165,7 @@ class Inflow:
         self._cursor = cursors.rewind(self._cursor)
         position = self._cursor.position
         self._inbox.opens_at(position)
+        self._opens_blind = position is None
         if position is None and not self._is_first:
             logger.warning("Canon: the stream ended before its first event; what was said meanwhile is not replayed")
             self._note_gap(GapKind.NO_CURSOR)
@@ -256,6 +261,9 @@ class Inflow:
         Raises:
             CanonOpsError: the rooms could not be refreshed after a gap; the cursor has moved already.
         """
+        if self._opens_blind:  # with its first frame the stream stands, and from there on nothing is missed
+            self._opens_blind = False
+            self._unheard()
         event = parse_event(frame)
         if isinstance(event, ReplayExpired):
             await self._after_gap(event)
@@ -284,6 +292,7 @@ class Inflow:
         logger.warning("Canon cannot replay from %s; going on from %s", self._cursor.position, event.cursor or "now")
         before, self._cursor = self._cursor.position, cursors.jump(self._cursor, event.cursor)
         self._note_gap(GapKind.EXPIRED, before, event.cursor)
+        self._unheard()
         await self.refresh_rooms()
 
     def _note_gap(self, kind: GapKind, from_event: str | None = None, to_event: str | None = None) -> None:

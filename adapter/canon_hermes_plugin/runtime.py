@@ -287,6 +287,7 @@ class CanonRuntime:
             missed=self._tell_of_gaps,
             given_up=postbox.tell_given_up,
             answered=self._approval_answered,
+            unheard=self._approvals_unheard,
         )
         self._dots = TypingDots(session.api.set_typing)
         approvals = self._approvals = open_approvals(
@@ -377,6 +378,10 @@ class CanonRuntime:
     async def _approval_answered(self, approval_id: str) -> None:
         if self._approvals is not None:
             await self._approvals.heard(approval_id)
+
+    def _approvals_unheard(self) -> None:
+        if self._approvals is not None:
+            self._approvals.ask_again()
 
     def _replay(self) -> None:
         if self._supervisor is not None:

@@ -1,4 +1,5 @@
-"""The approvals of a connected adapter: what the stream says of them, a pass at the start, and a look every 30 s.
+"""The approvals of a connected adapter: what the stream says of them, a pass at the start and after each gap in the
+stream, and a look every 30 s.
 
 Nothing here decides. A receipt is written down and followed up, one after the other for each approval; what fails stays
 written down and is due again at the next look. A registry that cannot be read stops approvals and nothing else: it is
@@ -76,6 +77,7 @@ class GatewayApprovals:
         self._complaints = complaints
         self._clock = clock
         self._unheard: set[str] = set()
+        self._is_wanted = asyncio.Event()
         self._lanes = Lanes(lambda error: self._complain(error))
 
     async def heard(self, approval_id: str) -> None:
@@ -94,10 +96,19 @@ class GatewayApprovals:
         """Settle what the last gateway left, and look again and again at what is due."""
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._settle_start())
                 group.create_task(self._keep_looking())
+                while True:
+                    settling = group.create_task(self._settle())
+                    await self._is_wanted.wait()
+                    self._is_wanted.clear()
+                    settling.cancel()  # it may be waiting for a lease, and what it began is due again
+                    await asyncio.wait({settling})
         finally:
             await self._lanes.stop()
+
+    def ask_again(self) -> None:
+        """A stretch of the stream was missed: Canon has to be asked about everything that is open, as at a start."""
+        self._is_wanted.set()
 
     async def look(self) -> None:
         """Follow up everything that is due."""
@@ -110,8 +121,8 @@ class GatewayApprovals:
         """Return once nothing is followed up."""
         await self._lanes.drain()
 
-    async def _settle_start(self) -> None:
-        """Until it has succeeded once: answers that came while no gateway ran are heard here and nowhere else."""
+    async def _settle(self) -> None:
+        """Until it has succeeded once: answers that came while nobody listened are heard here and nowhere else."""
         while not await self._goes_well(self.service.settle_start):
             await self._clock.sleep(LOOK_EVERY_S)
 

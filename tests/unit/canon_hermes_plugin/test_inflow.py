@@ -41,6 +41,7 @@ class Host:
         self.gaps = 0
         self.given_up: list[str] = []
         self.receipts: list[str] = []
+        self.unheard_of = 0
         self.signals: list[str] = []
         self.listings = 0
         self.listing: tuple[Conversation, ...] | ServiceTrouble = (Conversation("c1", "direct"),)
@@ -77,6 +78,9 @@ class Host:
     async def answered(self, approval_id: str) -> None:
         self.receipts.append(approval_id)
 
+    def unheard(self) -> None:
+        self.unheard_of += 1
+
     async def told_given_up(self, conversation_id: str) -> None:
         self.given_up.append(conversation_id)
 
@@ -107,6 +111,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
         missed=host.missed,
         given_up=host.told_given_up,
         answered=host.answered,
+        unheard=host.unheard,
     )
 
 
@@ -414,6 +419,30 @@ async def test_an_expired_replay_is_a_gap(kept: Kept) -> None:
 
     assert (gap.kind, gap.from_event, gap.to_event, host.gaps) == (GapKind.EXPIRED, "evt-1", "evt_200", 1)
     assert await kept.file.read(cursors.cursor, OWNER) == "evt_200"
+
+
+async def test_a_missed_stretch_may_have_had_answers(kept: Kept) -> None:
+    """R10.31: after each gap, and once a stream without a cursor stands, approvals are asked about; never before it
+    stands, and not because of a stream that goes on where the last one ended."""
+    host = Host()
+    flow = inflow(host, kept)
+    told: list[int] = []
+
+    async def connection(*frames: Frame) -> None:
+        flow.resume_from()
+        before = host.unheard_of
+        for one in frames:
+            await flow.take(one)
+            await flow.drain()
+        told.append(host.unheard_of - before)
+
+    await connection()
+    await connection(frame("heartbeat", {}), frame("heartbeat", {}))
+    await connection(message("m1", "evt-1"))
+    await connection(frame("heartbeat", {}))
+    await connection(frame("replay.expired", {"lastAvailableId": "evt_200"}))
+
+    assert told == [0, 1, 1, 0, 1]
 
 
 def edited(message_id: str, text: str | None) -> Frame:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_hermes_plugin.approvals.events import ClaimConsume
 from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S, GatewayApprovals
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.wish import read_wish
@@ -122,6 +123,21 @@ async def test_answers_from_before_the_start_are_found(world: Approving) -> None
     await asyncio.gather(task, return_exceptions=True)
 
     assert world.entry(approval_id)["decision"] == "deny"
+
+
+async def test_an_answer_in_a_gap_of_the_stream(world: Approving, running: GatewayApprovals) -> None:
+    """R2.13, R10.43: its receipt will never come, so Canon is asked about all that is open, while a lease of another
+    process is still waited for."""
+    approval_id, leased = await asked(world), await asked(world, "And this?")
+    world.store.apply_one(leased, ClaimConsume("other", "p0"))
+    running.ask_again()
+    await until(lambda: world.clock.sleepers == 2 and world.canon.consumes)
+    world.canon.answer(approval_id, "allow")
+
+    running.ask_again()
+    await until(lambda: world.inbox.wakes)
+
+    assert [wake.approval_id for wake in world.inbox.wakes.values()] == [approval_id]
 
 
 async def test_a_damaged_registry_is_an_error_and_no_end(
