@@ -178,12 +178,14 @@ class _Port:
         return self._queue.holds(message_id)
 
     def is_gate_open(self) -> bool:
+        """A runner that does not say counts as starting: a message that it only queued must not be settled."""
         runner = getattr(self._adapter, "gateway_runner", None)
-        return not getattr(runner, "_startup_restore_in_progress", False)
+        return runner is None or not getattr(runner, "_startup_restore_in_progress", True)
 
     def is_stopping(self) -> bool:
+        """A runner that does not say counts as stopping: the end of a run without evidence then decides nothing."""
         runner = getattr(self._adapter, "gateway_runner", None)
-        return bool(getattr(runner, "_draining", False))
+        return runner is not None and bool(getattr(runner, "_draining", True))
 
     def queue_depth(self, session_key: str) -> int:
         return self._queue.depth(session_key)

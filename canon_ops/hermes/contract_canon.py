@@ -1,7 +1,8 @@
 """What the Canon platform relies on of Hermes: one row a symbol.
 
-The rows mirror ``canon_hermes_plugin/host.py`` and ``adapter.py``; a test reads those two files and fails when either
-side names something that the other does not.
+The rows mirror what ``canon_hermes_plugin`` takes of a host: symbols in ``host.py``, the members that ``adapter.py``
+overrides, and what any of its files reads of the host's adapter, runner and events. A test reads those files and fails
+when they use something that stands in no row.
 """
 
 from __future__ import annotations
@@ -101,6 +102,14 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
             "reply_to_message_id", "channel_prompt", "channel_context", "metadata",
         ),
     ),
+    Need("gateway.platforms.base:MessageEvent.internal", Use.ATTRIBUTE, "a session that the host resumes by itself"),
+    Need(
+        "gateway.platforms.base:ProcessingOutcome",
+        Use.VALUE,
+        "how a run ended",
+        holds=("SUCCESS", "FAILURE", "CANCELLED"),
+    ),
+    Need("gateway.config:PlatformConfig.extra", Use.ATTRIBUTE, "the settings that make a session's key"),
     Need(
         "gateway.platforms.base:SendResult",
         Use.CALL,
@@ -151,6 +160,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "leads to the configured glyph and the queue",
         without="our class declares it, and the host then sets it",
     ),
+    Need(f"{_BASE}.config", Use.ATTRIBUTE, "the platform's settings"),
     Need(f"{_BASE}._pending_messages", Use.ATTRIBUTE, "how many messages wait, and correcting one of them"),
     Need(
         f"{_BASE}._text_debounce",
@@ -166,6 +176,12 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         without="what came during the start is answered as it was",
     ),
     Need("gateway.run:GatewayRunner.config", Use.ATTRIBUTE, "the configured glyph"),
+    Need(
+        "gateway.run:GatewayRunner._startup_restore_in_progress",
+        Use.ATTRIBUTE,
+        "a message that was only queued is not settled, and resumed sessions get their time",
+    ),
+    Need("gateway.run:GatewayRunner._draining", Use.ATTRIBUTE, "a run that the gateway took down has not failed"),
     # what some audited version lacks: rows of host.py with a stand-in of ours
     Need(
         "gateway.session:neutralize_untrusted_inline_text",

@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,6 +100,28 @@ async def test_an_agents_message_passes_the_hosts_gate(box: CanonSandbox) -> Non
 
         assert gate._is_user_authorized(event.source)
     assert (event.source.user_id, event.source.user_name, event.internal) == (None, "Mako", False)
+
+
+@pytest.mark.parametrize(
+    ("runner", "is_open", "is_stopping"),
+    [
+        pytest.param(None, True, False, id="no runner"),
+        pytest.param({"_startup_restore_in_progress": False, "_draining": False}, True, False, id="it runs"),
+        pytest.param({"_startup_restore_in_progress": True, "_draining": False}, False, False, id="it starts"),
+        pytest.param({"_startup_restore_in_progress": False, "_draining": True}, True, True, id="it stops"),
+        pytest.param({}, False, True, id="it does not say"),
+    ],
+)
+def test_a_runner_that_does_not_say_lets_nothing_be_settled(
+    runner: dict[str, bool] | None, is_open: bool, is_stopping: bool
+) -> None:
+    """X2, X3: on a host whose runner lacks a flag nothing is settled for want of it."""
+    adapter = adapter_class()(platform_config())
+    adapter.gateway_runner = None if runner is None else SimpleNamespace(**runner)
+
+    port = adapter._canon._port
+
+    assert (port.is_gate_open(), port.is_stopping()) == (is_open, is_stopping)
 
 
 # --- connecting ---------------------------------------------------------------------------------------------------

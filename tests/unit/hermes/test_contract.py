@@ -204,6 +204,99 @@ def test_the_overrides_are_those_of_the_adapter_class() -> None:
     assert overrides == {name: sorted(parameters) for name, parameters in members_of_adapter().items()}
 
 
+HOST_OBJECTS = {
+    "adapter": "gateway.platforms.base:BasePlatformAdapter",
+    "runner": "gateway.run:GatewayRunner",
+    "event": "gateway.platforms.base:MessageEvent",
+    "streaming": "gateway.config:StreamingConfig",
+}
+"""What the plugin calls an object of the host, and whose it is; ``self._adapter`` and ``self._runner`` count too."""
+
+HOLDERS = ("adapter.py", "host_queue.py")
+"""The files that have objects of the host in hand; elsewhere these names mean objects of ours."""
+
+
+def host_object(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name(name) | ast.Attribute(value=ast.Name("self"), attr=name):
+            return HOST_OBJECTS.get(name.removeprefix("_"))
+        case ast.Call(func=ast.Name("super")):
+            return HOST_OBJECTS["adapter"]
+        case ast.Call(func=ast.Name("getattr"), args=[_, ast.Constant(str(name)), *_]):
+            return HOST_OBJECTS.get(name) if name != "config" else None
+    return None
+
+
+def reads_of(source: str) -> set[str]:
+    """``module:Class.member`` for each member that a source takes of a host's object, by a dot or by ``getattr``."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=whose, attr=name) | ast.Call(
+                func=ast.Name("getattr"), args=[whose, ast.Constant(str(name)), *_]
+            ):
+                if owner := host_object(whose):
+                    found.add(f"{owner}.{name}")
+    return found
+
+
+def private_reads() -> set[str]:
+    """The underscored names that any file of the plugin asks an object for by ``getattr``: never one of ours."""
+    return {
+        name
+        for file in PLUGIN.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        for name in [_asked_for(node)]
+        if name.startswith("_")
+    }
+
+
+def _asked_for(call: ast.Call) -> str:
+    match call:
+        case ast.Call(func=ast.Name("getattr"), args=[_, ast.Constant(str(name)), *_]):
+            return name
+    return ""
+
+
+def test_a_read_of_a_hosts_object_is_seen_however_it_is_written() -> None:
+    """The reader of sources finds a dot, a getattr, a super(), and one read behind another."""
+    source = (
+        "runner = getattr(self._adapter, 'gateway_runner', None)\n"
+        "runner._draining, self._runner.config, getattr(runner, '_a', 1), super()._b(), adapter._c\n"
+        "other._d, getattr(other, name)\n"
+    )
+
+    base, runner = HOST_OBJECTS["adapter"], HOST_OBJECTS["runner"]
+
+    assert reads_of(source) == {
+        f"{base}.gateway_runner", f"{runner}._draining", f"{runner}.config", f"{runner}._a", f"{base}._b", f"{base}._c",
+    }  # fmt: skip
+
+
+def test_each_member_that_the_plugin_reads_is_in_the_table() -> None:
+    """H3: nothing is read of the host's adapter, runner or events that the contract does not know."""
+    taken = set[str]().union(*(reads_of(PLUGIN.joinpath(name).read_text(encoding="utf-8")) for name in HOLDERS))
+    events = {need.path: need for need in CANON_NEEDS}[HOST_OBJECTS["event"]]
+    known = {need.path for need in CANON_NEEDS} | {f"{events.path}.{name}" for name in events.keywords}
+    ours = {
+        f"{HOST_OBJECTS['adapter']}._canon",
+        f"{HOST_OBJECTS['adapter']}.__init__",
+        f"{HOST_OBJECTS['event']}.delivery_intent",  # set and read by ours
+    }
+
+    assert len(taken) > 25
+    assert taken - ours <= known
+
+
+def test_private_members_are_in_the_table_wherever_they_are_read() -> None:
+    """No file of the plugin asks an object for a private member that no row names."""
+    private = private_reads()
+
+    assert {"_draining", "_startup_restore_in_progress"} <= private
+    assert private <= {need.path.rpartition(".")[2] for need in CANON_NEEDS}
+
+
 def test_version_tests_by_exception_stand_in_the_door_only() -> None:
     """T10: what a host lacks is found out in host.py; elsewhere no import or attribute error is caught."""
     caught = {
