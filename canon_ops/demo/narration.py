@@ -55,13 +55,13 @@ class GatewayFacts:
     """The real gateway that answered.
 
     Attributes:
-        executable: the interpreter that ran it, as the system's process table names it.
-        version: ``hermes_cli.__version__`` of that interpreter.
+        executable: the interpreter that runs it, as the process table names it; None where the system has none to read.
+        version: ``hermes_cli.__version__`` as the process itself reported it; None when it did not.
     """
 
     pid: int
-    executable: Path
-    version: str
+    executable: Path | None
+    version: str | None
 
 
 @dataclass(frozen=True, slots=True)

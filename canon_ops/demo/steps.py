@@ -7,20 +7,20 @@ What it starts it pushes on ``stage.undo``. It fails by raising one of our error
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from platform import python_version
 
 from canon_ops.demo.approving import decide_as_the_person, let_the_agent_ask, list_and_audit
 from canon_ops.demo.furniture import EDITED_PATH, EDITED_VALUE, furnish
 from canon_ops.demo.listening import listen_for_answer
-from canon_ops.demo.narration import GatewayFacts
+from canon_ops.demo.process import gateway_facts
 from canon_ops.demo.stage import DemoFailed, Stage
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import diagnose
-from canon_ops.hermes.audited import Refused, audit
+from canon_ops.hermes.audited import AUDITED_HOSTS, AuditedHost, Refused, audit, newest_run, requirement_of
 from canon_ops.hermes.discovery import HostNotFound, find_host
 from canon_ops.hermes.gateway import GatewayProcess, read_state
 from canon_ops.operate.changes import undo_change
@@ -31,12 +31,8 @@ from canon_ops.operate.setup_answers import SetupAnswers, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 from canon_ops.operate.writing import Writing
 
-__all__ = ["STEPS", "DemoFailed", "Step"]
+__all__ = ["STEPS", "DemoFailed", "Step", "way_to_a_host"]
 
-_MAKE_A_HOST = (
-    "python3 -m venv demo-venv && demo-venv/bin/pip install hermes-agent==0.19.0 "
-    "&& canon-ops demo --python demo-venv/bin/python"
-)
 _OWNER_PHONE = "+15550100"  # the owner who lives in the sandbox
 _POLL_S = 0.2  # the sandbox's owner decides at once
 _SPREAD_S = 3.0
@@ -51,16 +47,27 @@ class Step:
     run: Callable[[Stage], str]
 
 
+def way_to_a_host(platform: str, python: str, rows: Iterable[AuditedHost] = AUDITED_HOSTS) -> str:
+    """The commands that make a host on which the demo plays, or why there is none on this platform."""
+    row = newest_run(platform, python, rows=rows)
+    if row is None:
+        return "No Hermes has been run with Canon on this platform (docs/hosts.md). Play the demo on Linux."
+    return (
+        f"python{row.python} -m venv demo-venv && demo-venv/bin/pip install {requirement_of(row.hermes)} "
+        "&& canon-ops demo --python demo-venv/bin/python"
+    )
+
+
 def find_the_host(stage: Stage) -> str:
     try:
         stage.host = find_host(stage.outside, python=stage.options.python)
     except HostNotFound as exc:
-        exc.fix = _MAKE_A_HOST
+        exc.fix = way_to_a_host(sys.platform, python_version())
         raise
-    version, python = stage.host.version or "unknown", stage.host.facts.python
-    verdict = audit(version, python, sys.platform)
+    version, python = stage.host.version, stage.host.facts.python
+    verdict = audit(version, python, stage.host.facts.platform)
     if isinstance(verdict, Refused):
-        raise DemoFailed(verdict.sentence, fix=_MAKE_A_HOST)
+        raise DemoFailed(verdict.sentence, fix=way_to_a_host(stage.host.facts.platform, python))
     return f"Hermes {version} on Python {python}, {stage.host.python}"
 
 
@@ -131,11 +138,9 @@ def start_the_gateway(stage: Stage) -> str:
     state = stage.gateway.wait_ready(platform="canon")
     if not state.is_connected("canon"):
         raise DemoFailed("The gateway runs, but its state does not say that canon is connected.", file=str(stage.log))
-    stage.gateway_facts = GatewayFacts(
-        stage.gateway.pid, _executable_of(stage.gateway.pid) or stage.host.python, stage.host.version or "unknown"
-    )
-    facts = stage.gateway_facts
-    return f"pid {facts.pid}, {facts.executable}, hermes_cli.__version__ {facts.version}; canon is connected"
+    facts = stage.gateway_facts = gateway_facts(stage.home, stage.gateway.pid)
+    executable, version = facts.executable or "executable unknown", facts.version or "unknown"
+    return f"pid {facts.pid}, {executable}, hermes_cli.__version__ {version}; canon is connected"
 
 
 def say_something(stage: Stage) -> str:
@@ -202,15 +207,6 @@ def _paced(answer: str) -> str:
     paced = f"[say {answer}] [slow {_SPREAD_S:g}]"
     said = [directive.rest for directive in parse_directives(paced) if directive.name == "say"]
     return paced if said == [answer] and not parse_directives(answer) else answer
-
-
-def _executable_of(pid: int) -> Path | None:
-    """The program of a process as its own command line names it; None where the system does not tell."""
-    try:
-        first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="surrogateescape")
-    except OSError:
-        return None
-    return Path(first) if first.startswith("/") else None
 
 
 STEPS: tuple[Step, ...] = (

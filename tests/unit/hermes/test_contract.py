@@ -232,8 +232,9 @@ def reads_of(source: str) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Attribute(value=whose, attr=name) | ast.Call(
-                func=ast.Name("getattr"), args=[whose, ast.Constant(str(name)), *_]
+            case (
+                ast.Attribute(value=whose, attr=name)
+                | ast.Call(func=ast.Name("getattr"), args=[whose, ast.Constant(str(name)), *_])
             ):
                 if owner := host_object(whose):
                     found.add(f"{owner}.{name}")
