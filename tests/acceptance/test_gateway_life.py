@@ -83,9 +83,12 @@ def test_sigterm_in_a_turn_leaves_nothing_running_on_canon(tmp_path: Path) -> No
         assert len(kept) == 1
 
 
-def test_a_foreign_environment_stops_the_gateway(tmp_path: Path, box: CanonSandbox, model: ModelSandbox) -> None:
+@pytest.mark.parametrize("where", [{}, {"listener": "stream"}], ids=["both", "stream"])
+def test_a_foreign_environment_stops_the_gateway(
+    tmp_path: Path, box: CanonSandbox, model: ModelSandbox, where: dict[str, str]
+) -> None:
     """S2.2 in a gateway: a stream of another project is a configuration failure with one sentence and its fix."""
-    box.fault("health-wrong-project")
+    box.fault("health-wrong-project", **where)
     home = build_home(tmp_path, model_url=model.endpoints.base_url, dotenv=direct_key(box))
 
     with start_gateway(home, tmp_path / "gateway.out") as gateway:

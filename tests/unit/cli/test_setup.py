@@ -269,12 +269,13 @@ def test_if_unchanged_is_held_before_anybody_is_asked(program: Runner, home: Pat
     assert env_file(home).read_text() == "A=1\n"
 
 
+@pytest.mark.parametrize("where", [{}, {"listener": "stream"}], ids=["both", "stream"])
 @pytest.mark.parametrize("fault", ["health-wrong-environment", "health-wrong-project", "health-not-json"])
 def test_an_environment_that_is_not_itself_gets_no_registration(
-    program: Runner, home: Path, canon: CanonSandbox, fault: str
+    program: Runner, home: Path, canon: CanonSandbox, fault: str, where: dict[str, str]
 ) -> None:
-    """One sentence, no request, nothing saved."""
-    canon.fault(fault)
+    """One sentence, no request, nothing saved; it is enough that the stream alone answers for another."""
+    canon.fault(fault, **where)
 
     ran = program("setup", "canon", *registering(canon))
 

@@ -442,10 +442,13 @@ def test_a_dry_run_asks_and_verifies_but_leaves_everything(machine: Machine) -> 
 # Trouble before anything is saved ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("where", [{}, {"listener": "api"}, {"listener": "stream"}], ids=["both", "API", "stream"])
 @pytest.mark.parametrize("fault", ["health-wrong-header", "health-wrong-environment", "health-wrong-project"])
-def test_an_environment_that_answers_for_another_is_not_saved(machine: Machine, fault: str) -> None:
+def test_an_environment_that_answers_for_another_is_not_saved(
+    machine: Machine, fault: str, where: dict[str, str]
+) -> None:
     """A stream or an API of another environment or project stops setup; no request, no file."""
-    machine.box.fault(fault)
+    machine.box.fault(fault, **where)
 
     with pytest.raises(EnvironmentMismatch, match="does not match environment canon-dev-v1"):
         machine.setup(machine.registering())
