@@ -38,7 +38,7 @@ def activity_hooks() -> ActivityHooks:
 
 
 class ActivityHooks:
-    """The three callbacks.
+    """The callbacks.
 
     Args:
         session_value: the host's reader of a session value of the running task (``HERMES_SESSION_…``).

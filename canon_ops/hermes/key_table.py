@@ -148,7 +148,7 @@ KNOWN_KEYS: tuple[KnownKey, ...] = (
     _canon_variable("CANON_AGENTS_FILE", type=_STR, help="Place of agents.json, when it is not in CANON_HOME."),
     _canon_variable("CANON_AGENTS_PATH", type=_STR, help="Older name of CANON_AGENTS_FILE."),
     _canon_variable("CANON_AGENTS_JSON_BOOTSTRAP", type=_STR, help="Profiles to add to agents.json at the start.", secret=True),
-    _canon_variable("HERMES_CANON_AGENT_NAME", type=_STR, help="The agent's name; the plugin sets it itself."),
+    _canon_variable("HERMES_CANON_AGENT_NAME", type=_STR, help="Left by Canon's published plugin; nothing here sets or reads it."),
     # Borgee's
     _borgee_variable("BORGEE_API_KEY", type=_STR, help="The agent's Borgee key.", secret=True),
     _borgee_variable("BORGEE_API_KEY_REF", type=_STR, help="Where the keyring holds that key: service/account."),

@@ -8,6 +8,7 @@ import logging
 import re
 import subprocess
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -194,13 +195,50 @@ def test_only_arguments_that_the_host_knows_are_handed_over(monkeypatch: pytest.
 def test_the_manifest_tells_the_version_and_every_setting() -> None:
     """S1.13, R1.4: plugin.yaml has the package's version and the settings in their order, two of them secret."""
     manifest = yaml.safe_load(Path(canon_hermes_plugin.__file__).with_name("plugin.yaml").read_text(encoding="utf-8"))
-    names = [entry["name"] for entry in manifest["optional_env"]]
+    settings = [(entry["name"], entry["password"]) for entry in manifest["optional_env"]]
 
-    assert (manifest["name"], manifest["kind"], manifest["version"]) == ("canon-hermes", "platform", __version__)
-    assert (names[0], names[-1], len(names)) == ("CANON_API_KEY", "CANON_TURN_VERBOSITY", 15)
-    assert [entry["name"] for entry in manifest["optional_env"] if entry["password"]] == [
-        "CANON_API_KEY", "CANON_AGENTS_JSON_BOOTSTRAP",
-    ]  # fmt: skip
+    assert {name: manifest[name] for name in ("name", "label", "kind", "version", "author", "requires_env")} == {
+        "name": "canon-hermes", "label": "Canon", "kind": "platform", "version": __version__, "author": "Canon",
+        "requires_env": [],
+    }  # fmt: skip
+    assert settings == [
+        ("CANON_API_KEY", True),
+        ("CANON_AGENT", False),
+        ("CANON_AGENTS_JSON_BOOTSTRAP", True),
+        ("CANON_HOME", False),
+        ("CANON_ENVIRONMENT_ID", False),
+        ("CANON_BASE_URL", False),
+        ("CANON_STREAM_URL", False),
+        ("CANON_RTDB_URL", False),
+        ("CANON_FIREBASE_API_KEY", False),
+        ("CANON_HOME_CHANNEL", False),
+        ("CANON_ALLOWED_USERS", False),
+        ("CANON_ALLOW_ALL_USERS", False),
+        ("CANON_INBOUND_IMAGE_DELIVERY", False),
+        ("CANON_INBOUND_VISUAL_MEDIA_DELIVERY", False),
+        ("CANON_TURN_VERBOSITY", False),
+    ]
+    assert all(entry["description"] and entry["prompt"] for entry in manifest["optional_env"])
+
+
+def test_the_manifest_names_what_is_registered() -> None:
+    """R1.4: the tools and hooks of plugin.yaml are those that a host gets."""
+    manifest = yaml.safe_load(Path(canon_hermes_plugin.__file__).with_name("plugin.yaml").read_text(encoding="utf-8"))
+    ctx = RecordingContext()
+
+    register(ctx, facts=AUDITED)
+
+    assert manifest["provides_hooks"] == [name for name, _ in ctx.hooks]
+    assert manifest["provides_tools"] == [tool["name"] for tool in ctx.tools]
+
+
+def test_the_scripts_are_installed() -> None:
+    """S1.13, N1, N4: the package brings its program under its own name and under those of Canon's documentation."""
+    scripts = {point.name: point for point in distribution("canon-ops").entry_points.select(group="console_scripts")}
+
+    assert sorted(scripts) == ["canon-hermes", "canon-hermes-plugin", "canon-ops"]
+    assert all(callable(point.load()) for point in scripts.values())
+    assert scripts["canon-hermes"].value == scripts["canon-hermes-plugin"].value
 
 
 def test_importing_and_registering_load_no_network_and_no_terminal() -> None:

@@ -46,6 +46,36 @@ def test_only_one_module_knows_the_host(source: Path) -> None:
         assert not caught(tree) & VERSION_TESTS
 
 
+BUNDLED = re.compile(r"\b(?:gateway|hermes_cli|plugins)[./]platforms[./]canon\b")  # a folder of the host's
+WORD = r"(?:canon|hermes|runtime|input|card)"
+TAG = re.compile(rf"</?\s*{WORD}(?:[\s_:-]{WORD}\w*)*\s*/?>", re.IGNORECASE)
+TEXTS = [*SOURCES, *sorted(FOLDER.rglob("*.md")), *sorted(FOLDER.rglob("*.yaml")), *sorted(FOLDER.rglob("*.json"))]
+
+
+@pytest.mark.parametrize("source", TEXTS, ids=lambda path: path.relative_to(FOLDER).as_posix())
+def test_nothing_is_left_of_older_ways(source: Path) -> None:
+    """S1.14: no path of a Canon platform bundled with the host, and no tags that stand for an input or a card."""
+    text = source.read_text(encoding="utf-8")
+
+    assert not BUNDLED.search(text)
+    assert not TAG.search(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_tag"),
+    [
+        ("<canon_runtime_input>", True), ("</runtime-card>", True), ("<card/>", True), ("<Canon:Input>", True),
+        ("<canon conversation id>", False), ("a < card and input > b", False), ("list[Card]", False),
+        ("<card-42>", False),
+    ],
+)  # fmt: skip
+def test_a_tag_is_told_from_a_placeholder(text: str, is_tag: bool) -> None:
+    """The search above would find what it looks for."""
+    assert bool(TAG.search(text)) == is_tag
+    assert BUNDLED.search("gateway.platforms.canon") and BUNDLED.search("plugins/platforms/canon")
+    assert not BUNDLED.search("the block platforms.canon of config.yaml")
+
+
 def test_nothing_of_the_host_is_imported_with_the_door() -> None:
     """The door itself imports at its top level nothing of the host: a gateway that is starting is not complete yet."""
     tree = ast.parse((FOLDER / "host.py").read_text(encoding="utf-8"))
