@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from canon_ops.cli.errors import Failure
-from canon_ops.cli.output import Result
+from canon_ops.cli.output import Problem, Result
 from canon_ops.cli.session import Session
 from canon_ops.errors import ExitCode
 
@@ -66,12 +68,20 @@ def _say_problem(session: Session, failure: Failure) -> None:
     colour = canvas.colour
     first, *others = _sentence(f"Error: {visible(problem.message)}", canvas.width if err.is_terminal else None)
     lines = [f"{paint('Error:', RED, colour=colour)}{first.removeprefix('Error:')}", *others]
-    if problem.file is not None:
-        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    if (place := _place(problem)) is not None:
         lines.append(f"  at {visible(place)}")
     if problem.fix is not None:
         lines.append(f"  {paint('fix:', BOLD, colour=colour)} {visible(problem.fix)}")
     err.write("".join(f"{line}\n" for line in lines))
+
+
+def _place(problem: Problem) -> str | None:
+    """Where to look, unless the sentence has said exactly that."""
+    if problem.file is None:
+        return None
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    said = re.search(rf"(?<![^\s(\"'=]){re.escape(place)}(?![^\s)\"',;:.?!]|[.:]\w)", problem.message)
+    return None if said else place
 
 
 def _sentence(text: str, width: int | None) -> list[str]:

@@ -11,6 +11,7 @@ import click
 from canon_ops.cli.context import Context
 from canon_ops.cli.given_value import given_value
 from canon_ops.errors import UsageError
+from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.prompts import Question
 
 __all__ = ["SOURCES", "ask_value", "value_elsewhere", "value_sources"]
@@ -48,7 +49,9 @@ def value_elsewhere(
 
 
 def ask_value(context: Context, name: str, *, is_secret: bool) -> str:
-    """Ask for a value, a secret one without showing it."""
+    """Ask for a value, a secret one without showing it; a home that cannot be found or written is refused first."""
+    if (refusal := refuse_managed(context.home)) is not None:
+        raise refusal
     question = Question(f"Value of {name}", "--stdin, --from-file FILE or --from-env NAME" if is_secret else "VALUE")
     prompts = context.prompts
     return prompts.secret(question).reveal() if is_secret else prompts.text(question)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import click
 from click.core import ParameterSource
 
@@ -14,6 +17,7 @@ __all__ = ["failure_of_click"]
 _WORDS = {
     "integer range": "a whole number", "integer": "a whole number", "float range": "a number", "float": "a number",
 }  # fmt: skip
+_EXTRA = re.compile(r"Got unexpected extra argument \((.*)\)")
 
 
 def failure_of_click(exc: BaseException) -> Failure | None:
@@ -40,12 +44,26 @@ def _wrong_usage(exc: click.UsageError) -> tuple[str, str | None]:
     """The sentence and its cure: a value that nobody typed comes from a variable, and goes with it."""
     message, variable = _plain(exc.format_message()), _variable_of(exc)
     if variable is None:
-        return message, _help_of(exc)
+        return _misplaced_profile(exc, message) or (message, _help_of(exc))
     return f"{message} It came from the variable {variable}.", f"unset {variable}   # or give it another value"
 
 
+def _misplaced_profile(exc: click.UsageError, message: str) -> tuple[str, str] | None:
+    """A word too many where a Canon profile is named by an option: most likely that is meant."""
+    extra = _EXTRA.fullmatch(message)
+    if extra is None or exc.ctx is None or all("--canon-profile" not in param.opts for param in exc.ctx.command.params):
+        return None
+    command, given = exc.ctx.command_path, exc.ctx.params
+    needed = [(param.opts[0], given.get(param.name or "")) for param in exc.ctx.command.params if param.required]
+    options = shlex.join(str(part) for pair in (*needed, ("--canon-profile", extra[1])) for part in pair)
+    words = command.partition(" ")[2]
+    what = f"{words} takes no argument, and got {extra[1]}; a Canon profile is named with --canon-profile."
+    return what, f"{command} {options}"
+
+
 def _plain(message: str) -> str:
-    """Without the names of click's own types."""
+    """On one line, without the names of click's own types."""
+    message = " ".join(message.split())
     for theirs, ours in _WORDS.items():
         message = message.replace(f" is not a valid {theirs}.", f" is not {ours}.")
     return message

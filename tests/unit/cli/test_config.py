@@ -60,7 +60,7 @@ def test_get_of_an_absent_key_is_exit_1(program: Runner, config: Path) -> None:
     ran, document = program("config", "get", "a.b"), program("config", "get", "a.b", "--json").json
 
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"Error: a.b is not set in {config}.\n  at {config}\n  fix: canon-ops config set a.b VALUE\n"
+    assert ran.err == f"Error: a.b is not set in {config}.\n  fix: canon-ops config set a.b VALUE\n"
     assert document["data"] == {
         "path": "a.b",
         "found": False,
@@ -440,3 +440,22 @@ def test_a_value_of_another_kind_has_a_cure(program: Runner, config: Path, words
 
     assert ran.code == 1
     assert "fix: " in ran.err
+
+
+@pytest.mark.parametrize("command", [("config", "set", "a.b"), ("env", "set", "A_B")])
+def test_nothing_is_asked_for_a_home_that_cannot_be_had(program: Runner, command: tuple[str, ...]) -> None:
+    """The missing profile is told before anybody types a value for it, with and without somebody to ask."""
+    for terminal in (False, True):
+        ran = program(*command, "-p", "nobody", terminal=terminal)
+
+        assert ran.code == 1
+        assert "The Hermes profile 'nobody' does not exist" in " ".join(ran.err.split())
+
+
+def test_nothing_is_asked_for_a_managed_home(program: Runner, config: Path) -> None:
+    """What may not be written needs no value."""
+    (config.parent / ".managed").write_text("nix")
+
+    ran = program("config", "set", "a.b")
+
+    assert "is managed by" in ran.err

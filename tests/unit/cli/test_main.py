@@ -48,6 +48,22 @@ def test_help_is_an_answer(program: Runner) -> None:
             "Invalid value for '--wait': 'soon' is not a number.",
             "canon-ops setup canon --help",
         ),
+        (
+            ("creds", "move", "ops"),
+            "Missing option '--to'. Choose from: keyring, file",
+            "canon-ops creds move --help",
+        ),
+        (
+            ("creds", "move", "--to", "keyring", "my ops"),
+            "creds move takes no argument, and got my ops; a Canon profile is named with --canon-profile.",
+            "canon-ops creds move --to keyring --canon-profile 'my ops'",
+        ),
+        (
+            ("creds", "test", "ops"),
+            "creds test takes no argument, and got ops; a Canon profile is named with --canon-profile.",
+            "canon-ops creds test --canon-profile ops",
+        ),
+        (("version", "x"), "Got unexpected extra argument (x)", "canon-ops version --help"),
     ],
 )
 def test_a_wrong_call_names_the_mistake_and_the_help(
