@@ -27,6 +27,8 @@ class CanonOptions:
         port: API port, 0 for any free one. The human side listens there too.
         stream_port: stream port, 0 for any free one.
         auto_approve: registrations are approved without a person, after ``approve_after_polls`` pending answers.
+        key_life_s: how long after the approval a key waits to be acknowledged before it is dropped; None: for ever.
+            Source: Canon wire 11.3.
         faults: texts for :func:`canon_ops.sandbox.faults.parse_fault`, armed before the first request.
         ready_file: written atomically when both listeners accept, and only then.
         seed: makes every minted id and token reproducible; None takes a random one.
@@ -42,6 +44,7 @@ class CanonOptions:
     stream_port: int = 0
     auto_approve: bool = False
     approve_after_polls: int = 1
+    key_life_s: float | None = None
     faults: tuple[str, ...] = ()
     ready_file: Path | None = None
     seed: str | None = None

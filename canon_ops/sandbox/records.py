@@ -210,6 +210,7 @@ class Registration:
     key_delivered: bool = False
     acknowledged: bool = False
     key_expired: bool = False
+    approved_at_ms: int | None = None
 
 
 @dataclass(slots=True)

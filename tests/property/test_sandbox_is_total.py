@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from canon_ops.sandbox.rest.media import attach
 from canon_ops.sandbox.rest.routes import API_ROUTES, Endpoint
 from canon_ops.sandbox.state import Reply, World
 from tests.support.canon_calls import NOW_MS, a_world, call, say
@@ -49,6 +50,13 @@ def verb(which: str, envelope: dict[str, Any], **value: Any) -> dict[str, Any]:
     return {"wire": "canon.verb-wire.v1", "verb": which, "envelope": envelope, "body": body}
 
 
+def an_upload(world: World) -> dict[str, Any]:
+    """A file that the server keeps; its link is the same in every world of this module."""
+    return attach(world, "conv_direct", b"hi", mime_type="text/plain", file_name="x")
+
+
+ISSUED = an_upload(a_world())
+
 PROPER: dict[str, list[dict[str, Any]]] = {
     "/messages/send": [
         {
@@ -59,7 +67,7 @@ PROPER: dict[str, list[dict[str, Any]]] = {
             "mentions": ["user_owner"],
             "metadata": {"turnSemantics": "turn_complete", "turnId": "t"},
             "contentType": "file",
-            "attachments": [{"url": "http://127.0.0.1:8701/files/x"}],
+            "attachments": [ISSUED],
             "contactCard": {"displayName": "x"},
             "replyAuthority": {"schema": "s", "sourceMessageId": "msg_000001", "token": "t", "expiresAt": "e"},
         }
@@ -165,6 +173,7 @@ def bodies(path: str) -> st.SearchStrategy[dict[str, Any]]:
 def peopled() -> World:
     """A world in which the proper requests succeed."""
     world = a_world()
+    assert an_upload(world) == ISSUED
     say(world, "hello")
     world.add_agent("Other", "user_dana")
     world.conversations["conv_team"].admin_ids.append("user_owner")
@@ -201,9 +210,9 @@ def test_every_request_is_decided(endpoint: Endpoint, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.path)
 def test_proper_requests_reach_the_end(endpoint: Endpoint) -> None:
-    """The starting points are proper: but for links and tokens that nobody issued, they are taken."""
+    """The starting points are proper: but for tokens that nobody issued, they are taken."""
     for body in PROPER[endpoint.path]:
-        issued = {key: value for key, value in body.items() if key not in {"replyAuthority", "attachments"}}
+        issued = {key: value for key, value in body.items() if key != "replyAuthority"}
         if "card" in issued:
             issued["card"] = {**CARD, "blocks": CARD["blocks"][:1]}
 

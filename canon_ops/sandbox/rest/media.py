@@ -10,7 +10,7 @@ from urllib.parse import quote
 from canon_ops.sandbox.records import Json, Media
 from canon_ops.sandbox.state import Call, Reply, World, refusal
 
-__all__ = ["attach", "download", "upload"]
+__all__ = ["attach", "download", "is_issued", "upload"]
 
 MEDIA_BYTES = 10_485_760
 _MIME = re.compile(r"[a-z0-9.+-]+/[a-z0-9.+-]+(\s*;.*)?")
@@ -48,12 +48,29 @@ def attach(world: World, conversation_id: str, data: bytes, *, mime_type: str, f
     kind = mime_type.partition("/")[0]
     return {
         "kind": kind if kind in {"image", "audio", "video"} else "file",
-        "url": f"{world.base_url}/files/{conversation_id}/{upload_id}/{quote(name)}?token={media.token}",
+        "url": _link(world, upload_id, media),
         "mimeType": mime_type,
         "fileName": name,
         "sizeBytes": len(data),
         "uploadId": upload_id,
     }
+
+
+def is_issued(world: World, url: object) -> bool:
+    """Whether this very link was given out here: another path, name or token makes it a foreign one.
+
+    Source: Canon wire 11.4.
+    """
+    if not isinstance(url, str):
+        return False
+    upload_id = url.removeprefix(f"{world.base_url}/files/").split("/")[1:2]
+    media = world.media.get(*upload_id) if upload_id else None
+    return media is not None and url == _link(world, *upload_id, media)
+
+
+def _link(world: World, upload_id: str, media: Media) -> str:
+    path = f"{media.conversation_id}/{upload_id}/{quote(media.file_name)}"
+    return f"{world.base_url}/files/{path}?token={media.token}"
 
 
 def download(world: World, call: Call) -> Reply:

@@ -12,6 +12,7 @@ from canon_ops.sandbox.events import compact
 from canon_ops.sandbox.posting import RECEIPT_TYPES, post
 from canon_ops.sandbox.records import Conversation, Json, Message
 from canon_ops.sandbox.rest import limits
+from canon_ops.sandbox.rest.media import is_issued
 from canon_ops.sandbox.state import Call, Reply, Sent, World, refusal
 
 __all__ = ["accept", "disposition", "fingerprint", "is_client_id", "mark_read", "send", "shape_fault"]
@@ -107,15 +108,11 @@ def shape_fault(world: World, body: Json) -> Reply | None:
             return refusal(400, f"{key} has the wrong type")
     if not isinstance(attachments, list) or len(attachments) > ATTACHMENTS:
         return refusal(400, f"attachments must be a list of at most {ATTACHMENTS}")
-    if not all(isinstance(item, dict) and _is_ours(world, item.get("url")) for item in attachments):
+    if not all(isinstance(item, dict) and is_issued(world, item.get("url")) for item in attachments):
         return refusal(400, "attachments must have been uploaded here", "FOREIGN_ATTACHMENT")
     if not text.strip() and not attachments and not isinstance(body.get("contactCard"), dict):
         return refusal(400, "a message needs text, an attachment or a contact card")
     return None
-
-
-def _is_ours(world: World, url: object) -> bool:
-    return isinstance(url, str) and url.startswith(f"{world.base_url}/files/")
 
 
 def _authority(world: World, call: Call, room: Conversation, body: Json) -> Reply | None:

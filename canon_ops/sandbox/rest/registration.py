@@ -54,12 +54,21 @@ def status(world: World, call: Call) -> Reply:
         return Reply(200, {"status": request.status})
     agent = world.agents[request.agent_id]
     body = {"status": "approved", "agentId": agent.agent_id, "agentName": agent.name}
-    if request.key_expired:
+    if request.key_expired or _outlived(world, request, call.now_ms):
+        request.key_expired = True
         return Reply(200, {**body, "apiKeyExpired": True})
     if request.acknowledged:
         return Reply(200, {**body, "apiKeyDelivered": True})
     request.key_delivered = True
     return Reply(200, {**body, "apiKey": agent.api_key})
+
+
+def _outlived(world: World, request: Registration, now_ms: int) -> bool:
+    """Whether the key has waited for its acknowledgement longer than the server keeps it."""
+    life_s = world.options.key_life_s
+    if request.acknowledged or life_s is None or request.approved_at_ms is None:
+        return False
+    return now_ms - request.approved_at_ms >= life_s * 1000
 
 
 def acknowledge(world: World, call: Call) -> Reply:
@@ -102,7 +111,7 @@ def approve(world: World, request: Registration, *, now_ms: int) -> Agent:
         agent.description = request.body["description"]
     if world.direct_conversation(agent.agent_id, request.owner_id) is None:
         world.add_conversation([request.owner_id, agent.agent_id], kind="direct", now_ms=now_ms)
-    request.status, request.agent_id = "approved", agent.agent_id
+    request.status, request.agent_id, request.approved_at_ms = "approved", agent.agent_id, now_ms
     return agent
 
 

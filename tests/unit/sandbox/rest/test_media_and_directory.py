@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import pytest
 
@@ -48,6 +49,33 @@ def test_a_link_needs_its_token_and_its_room() -> None:
 
     assert call(world, "GET", path[:-1] + "x").status == 403
     assert call(world, "GET", path.replace("conv_direct", "conv_team")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        pytest.param(lambda url: url, 200, id="as it was issued"),
+        pytest.param(lambda url: url[:-1] + "~", 400, id="another token"),
+        pytest.param(lambda url: url.partition("?")[0], 400, id="no token"),
+        pytest.param(lambda url: url.replace("a.png", "b.png"), 400, id="another name"),
+        pytest.param(lambda url: url.replace("conv_direct", "conv_team"), 400, id="another room"),
+        pytest.param(lambda url: url.replace("/files/", "/files/x/"), 400, id="another path"),
+        pytest.param(lambda url: "http://127.0.0.1:8701/files/", 400, id="the prefix alone"),
+        pytest.param(lambda url: url + "&x=1", 400, id="more after it"),
+        pytest.param(lambda url: url.replace("127.0.0.1", "localhost"), 400, id="another name of the server"),
+        pytest.param(lambda url: None, 400, id="no link"),
+    ],
+)
+def test_a_message_carries_only_links_that_were_issued(change: Callable[[str], object], status: int) -> None:
+    """Canon wire 11.4: to begin like one of ours is not enough; nothing is stored with another link."""
+    world = a_world()
+    url = change(upload(world, fileName="a.png").body["url"])
+
+    body = {"conversationId": "conv_direct", "text": "look", "attachments": [{"url": url}]}
+    answer = call(world, "POST", "/messages/send", body)
+
+    assert answer.status == status
+    assert len(world.conversations["conv_direct"].messages) == (1 if status == 200 else 0)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,25 @@ def test_an_unclaimed_key_can_expire() -> None:
     assert (body.get("apiKey"), body["apiKeyExpired"]) == (None, True)
 
 
+@pytest.mark.parametrize(
+    ("acknowledged", "after_s", "told"),
+    [(False, 899, "apiKey"), (False, 900, "apiKeyExpired"), (True, 900, "apiKeyDelivered")],
+)
+def test_an_unclaimed_key_is_dropped_after_its_time(acknowledged: bool, after_s: int, told: str) -> None:
+    """SC.14, Canon wire 11.3: counted from the approval; a key that was acknowledged is nobody's to drop."""
+    world = a_world(key_life_s=900)
+    request_id, token = registered(world)
+    approve(world, world.registrations[request_id], now_ms=NOW_MS)
+    if acknowledged:
+        call(world, "POST", f"/agents/status/{request_id}/ack", headers=token)
+
+    later = [NOW_MS + after_s * 1000, NOW_MS + after_s * 1000]
+    answers = [call(world, "GET", f"/agents/status/{request_id}", headers=token, now_ms=now).body for now in later]
+
+    keys = {"apiKey", "apiKeyExpired", "apiKeyDelivered"}
+    assert [keys & set(answer) for answer in answers] == [{told}, {told}]
+
+
 def test_nothing_can_be_acknowledged_before_approval() -> None:
     """409, and the request stays as it is."""
     world = a_world()
