@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
+
+import pytest
+
+FAULTS = "faults"
+"""The property under which a test reports how often faults fired and were met: ``[[name, fired, met], ...]``."""
 
 
 def pytest_configure() -> None:
@@ -10,3 +16,18 @@ def pytest_configure() -> None:
     for number, hears in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, hears)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """T7: what each fault of the sandbox did in this run, over all workers."""
+    reports = (report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind))
+    told = [row for report in reports for name, rows in report.user_properties if name == FAULTS for row in rows]
+    if not told:
+        return
+    fired, met = Counter[str](), Counter[str]()
+    for name, times, occasions in told:
+        fired[name] += times
+        met[name] += occasions
+    terminalreporter.section(f"faults of the Canon sandbox: {len(met)}")
+    for name in sorted(met):
+        terminalreporter.write_line(f"{name:32} fired {fired[name]:4} met {met[name]:5}")

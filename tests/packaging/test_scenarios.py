@@ -1,0 +1,49 @@
+"""The table of scenarios names tests that pytest runs, and nothing that only looks like one.
+
+``scripts/scenarios.py`` reads the source, so that ``make check`` needs no second for it; here pytest itself is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts import scenarios
+
+pytestmark = pytest.mark.checkout
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def collected(text: str) -> set[str]:
+    """``module::name`` of each line that pytest lists, without its class and its parameters."""
+    ids = re.findall(r"^(tests/\S+?\.py)::([^\[\n]+)", text, re.MULTILINE)
+    return {f"{module}::{name.rpartition('::')[2]}" for module, name in ids}
+
+
+@pytest.mark.timeout(300)
+def test_every_test_of_the_table_is_collected() -> None:
+    """T2: a test in a class of the wrong name, a nested function or a module that pytest skips would prove nothing."""
+    listing = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    named = set[str]().union(*scenarios.tests_by_scenario(CHECKOUT / "tests").values())
+
+    assert listing.returncode == 0, listing.stdout[-2_000:]
+    assert named - collected(listing.stdout) == set()
+    assert len(named) > 500
+
+
+def test_what_pytest_lists_is_read() -> None:
+    """Classes and parameters fall away, also where a parameter holds what looks like a place."""
+    text = "tests/a/test_b.py::TestC::test_d[x::y[z]]\ntests/a/test_b.py::test_e\n\n2 tests collected in 0.1s\n"
+
+    assert collected(text) == {"tests/a/test_b.py::test_d", "tests/a/test_b.py::test_e"}
