@@ -14,6 +14,8 @@ from tests.support.borgee_adapter import rows, staged, until
 from tests.support.borgee_receipts import S1
 from tests.support.borgee_session import said
 
+pytestmark = pytest.mark.host
+
 
 async def answers(event: Any, _adapter: Any) -> str:
     return f"re: {event.text}"

@@ -111,6 +111,7 @@ def box() -> Iterator[BorgeeSandbox]:
         yield running
 
 
+@pytest.mark.host
 def test_the_dialogue_leads_to_a_home_that_is_set_up(own_home: Path, box: BorgeeSandbox) -> None:
     """Address, plain http, key, consent; told in Hermes' own words, and the key is hidden while it is typed."""
     screen = Screen(box.endpoints.base_url, "y", box.endpoints.agent_key, "y", "")
@@ -126,6 +127,7 @@ def test_the_dialogue_leads_to_a_home_that_is_set_up(own_home: Path, box: Borgee
     ]
 
 
+@pytest.mark.host
 def test_leaving_and_trouble_stay_inside_the_dialogue(own_home: Path, box: BorgeeSandbox) -> None:
     """Ctrl-C leaves Borgee as it is; a refusal is told with its cure; neither ends Hermes' setup."""
     leaving = Screen(KeyboardInterrupt, "")

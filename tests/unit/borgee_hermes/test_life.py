@@ -40,6 +40,8 @@ from tests.support.borgee_adapter import GOOD, KEY, SessionStore, staged, until
 from tests.support.borgee_receipts import S1, a_receipt, session_of
 from tests.support.borgee_session import FakeSession, said
 
+pytestmark = pytest.mark.host
+
 
 async def answers(event: Any, _adapter: Any) -> str:
     return f"re: {event.text}"

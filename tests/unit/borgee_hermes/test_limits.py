@@ -19,6 +19,8 @@ from tests.support.borgee_adapter import SessionStore, Stage, rows, staged, unti
 from tests.support.borgee_receipts import S1
 from tests.support.borgee_session import said
 
+pytestmark = pytest.mark.host
+
 LIMIT_S = 15.0
 
 

@@ -59,6 +59,7 @@ def gateway_config(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return load
 
 
+@pytest.mark.host
 def test_the_entry_says_what_a_platform_may_say() -> None:
     """C8: name, required key, length; a good configuration validates, and the factory builds an adapter."""
     context = Context()
@@ -91,6 +92,7 @@ def test_a_host_that_is_not_audited_gets_the_reason() -> None:
         entry["adapter_factory"](None)
 
 
+@pytest.mark.host
 def test_the_installed_package_is_what_hermes_loads() -> None:
     """C6: the entry point, and the shape of the adapter that the host relies on."""
     (entry,) = (each for each in entry_points(group="hermes_agent.plugins") if each.name == "borgee")
@@ -105,6 +107,7 @@ def test_the_installed_package_is_what_hermes_loads() -> None:
     assert issubclass(adapter, BasePlatformAdapter)
 
 
+@pytest.mark.host
 def test_the_real_loader_makes_the_adapter(gateway_config: Any) -> None:
     """C5, C7: discovered by the host, configured from the whole file, built by the host's own registry."""
     config = gateway_config(CONFIG)
@@ -123,6 +126,7 @@ def test_the_real_loader_makes_the_adapter(gateway_config: Any) -> None:
     assert parts_of(block).check().origin == "http://127.0.0.1:4901"
 
 
+@pytest.mark.host
 def test_a_key_in_the_block_is_refused_through_the_real_loader(gateway_config: Any) -> None:
     """C3, W10: the host drops it, the hook notes it, the start refuses it by its place."""
     config = gateway_config({**CONFIG, "borgee": {**CONFIG["borgee"], "token": "bgr_secret"}})
@@ -136,6 +140,7 @@ def test_a_key_in_the_block_is_refused_through_the_real_loader(gateway_config: A
     assert "bgr_secret" not in str(caught.value) + repr(block.extra)
 
 
+@pytest.mark.host
 def test_a_gateway_without_the_two_settings_is_refused(gateway_config: Any) -> None:
     """2.5: what the host's own defaults give is not enough, and the sentence says what to set."""
     config = gateway_config({"plugins": CONFIG["plugins"], "borgee": CONFIG["borgee"]})

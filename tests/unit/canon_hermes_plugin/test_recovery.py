@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from canon_hermes_plugin.inbox import cursors, store, turns
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.owner import Owner
@@ -15,6 +17,8 @@ from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_state import NOW, Rows, an_operation
 from tests.support.hosted_adapter import hosted, until
 from tests.support.sandboxes import canon_box
+
+pytestmark = pytest.mark.host
 
 
 def left(box: CanonSandbox, home: Path) -> tuple[Rows, Owner, str]:

@@ -152,6 +152,7 @@ def test_yes_and_no_can_be_typed_where_one_may_go_back(typed: str, meant: bool) 
     assert ("error", "y or n") in screen.told
 
 
+@pytest.mark.host
 def test_ctrl_c_leaves_our_dialogue_and_not_hermes(own_home: Path) -> None:
     """Hermes' prompts exit at Ctrl-C; the setup function tells that nothing happened, and returns."""
 

@@ -84,6 +84,7 @@ def test_an_answer_of_another_kind_is_refused(program: Runner, tmp_path: Path, l
     assert (ran.code, ran.json["errors"][0]["code"]) == (2, "answers_file")
 
 
+@pytest.mark.host
 def test_install_enables_borgee_and_leaves_access_alone(program: Runner, home: Path) -> None:
     """W27: Borgee alone decides whom its agent hears; no switch of the gateway is touched."""
     first = program("install", "borgee", "--skip-package", "--json")
@@ -97,6 +98,7 @@ def test_install_enables_borgee_and_leaves_access_alone(program: Runner, home: P
     assert (second.json["data"]["changed"], second.code) == (False, 0)
 
 
+@pytest.mark.host
 def test_both_platforms_in_one_call(program: Runner, home: Path) -> None:
     """One after the other; and both are taken back in one call, each file as it was."""
     config = home / ".hermes" / "config.yaml"
@@ -114,6 +116,7 @@ def test_both_platforms_in_one_call(program: Runner, home: Path) -> None:
     assert config.read_text() == "# mine\nmodel: {default: x}\n"
 
 
+@pytest.mark.host
 def test_install_then_setup_in_one_call(program: Runner, home: Path, borgee: BorgeeSandbox) -> None:
     """``--setup`` leads on; what is there already is kept."""
     program("setup", "borgee", *address(borgee), "--api-key-stdin", stdin=borgee.endpoints.agent_key)

@@ -51,6 +51,7 @@ async def talk(path: Path, line: bytes) -> bytes:
     return answer
 
 
+@pytest.mark.host
 async def test_the_running_gateway_decides(own_home: Path) -> None:
     """Through its socket: the session is reset there, the receipt runs, and the command hears who did it."""
     seq = await asyncio.to_thread(quarantined, own_home)
@@ -70,6 +71,7 @@ async def test_the_running_gateway_decides(own_home: Path) -> None:
     assert not inbox_file(own_home).with_name("control.sock").exists()
 
 
+@pytest.mark.host
 async def test_the_gateways_refusal_reaches_the_command(own_home: Path) -> None:
     """Hermes keeps the session: nothing is decided, and the command says why."""
     seq = await asyncio.to_thread(quarantined, own_home)

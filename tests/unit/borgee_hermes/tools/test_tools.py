@@ -64,6 +64,7 @@ async def dispatch(registry: Any, name: str, arguments: Mapping[str, Any], **bes
     return json.loads(await asyncio.to_thread(registry.dispatch, name, dict(arguments), **beside))
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("parent_id", [None, "zone-one"])
 async def test_a_channel_is_made_where_the_model_says(
     registry: Any, session: FakeSession, parent_id: str | None
@@ -95,6 +96,7 @@ def test_a_placement_that_is_none_is_refused(value: object) -> None:
         CALLS["borgee_channel_create"](arguments, {})
 
 
+@pytest.mark.host
 def test_the_host_knows_the_tools_as_described(registry: Any) -> None:
     """T4: placement is required and nullable, the page has its maximum, everything is of one toolset."""
     definitions = {
@@ -110,6 +112,7 @@ def test_the_host_knows_the_tools_as_described(registry: Any) -> None:
     assert {registry.get_toolset_for_tool(name) for name in SCHEMAS} == {"borgee"}
 
 
+@pytest.mark.host
 async def test_faults_reach_the_model_by_name(registry: Any, session: FakeSession) -> None:
     """T5: a missing placement sends nothing; an answer that is no page is said to be none."""
     session.answers["list_zones"] = {"zones": []}
@@ -142,6 +145,7 @@ def test_a_channel_keeps_its_place(change: dict[str, Any], beside: bool) -> None
         CALLS["borgee_channel_update"](arguments | ({} if beside else change), change if beside else {})
 
 
+@pytest.mark.host
 async def test_zones_come_page_by_page(registry: Any, session: FakeSession) -> None:
     """T8: one action a call, from a worker thread; the second asks behind the first."""
     pages = [
