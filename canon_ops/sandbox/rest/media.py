@@ -63,9 +63,10 @@ def is_issued(world: World, url: object) -> bool:
     """
     if not isinstance(url, str):
         return False
-    upload_id = url.removeprefix(f"{world.base_url}/files/").split("/")[1:2]
-    media = world.media.get(*upload_id) if upload_id else None
-    return media is not None and url == _link(world, *upload_id, media)
+    _, _, place = url.removeprefix(f"{world.base_url}/files/").partition("/")
+    upload_id, _, _ = place.partition("/")
+    media = world.media.get(upload_id)
+    return media is not None and url == _link(world, upload_id, media)
 
 
 def _link(world: World, upload_id: str, media: Media) -> str:
