@@ -18,6 +18,7 @@ __all__ = [
     "CancelSettled",
     "ClaimConsume",
     "ClaimWake",
+    "CreatedLate",
     "Decided",
     "Event",
     "FinishConsume",
@@ -152,6 +153,11 @@ class CancelSettled:
     """Canon has taken the request back, or does not know it."""
 
 
+@dataclass(frozen=True, slots=True)
+class CreatedLate:
+    """Canon has, or may have, a request whose creation was taken over before it got there."""
+
+
 Event = (
     Reserve
     | Activate
@@ -162,4 +168,5 @@ Event = (
     | ClaimWake
     | FinishWake
     | CancelSettled
+    | CreatedLate
 )

@@ -34,6 +34,7 @@ SeeReceipt          T14         T14         T14         T15 while a wake is owed
 ClaimWake           -           -           -           T17, T18                      -        -
 FinishWake          -           -           -           T19                           -        -
 CancelSettled       -           -           -           -                             -        T20
+CreatedLate         -           -           T21         -                             -        T21
 ==================  ==========  ==========  ==========  ============================  =======  ========
 
 Invariants, and what breaks when one falls:
@@ -43,7 +44,9 @@ Invariants, and what breaks when one falls:
 * A terminal status is never left: else one approval has two results.
 * A live lease is never taken over, whoever holds it (R10.8): else two processes consume.
 * A request that Canon holds and that no entry will ever consume is taken back (T2a leaves ``cancelPending``, T20 clears
-  it; D47): else a human answers into the void.
+  it; D47): else a human answers into the void. A creation that was taken over and got to Canon all the same is such a
+  request once "Canon does not know it" was believed; while that is being asked, the word is older than the request, so
+  it is asked again (T21).
 * A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice.
 * A receipt that arrives while Canon is being asked is kept (T14): the answer on its way may be older than it. T8 to a
   check, and every other end, clears it; T9 keeps it, and the next look asks again (R10.31): else nobody asks any more.
@@ -74,6 +77,7 @@ from canon_hermes_plugin.approvals.events import (
     CancelSettled,
     ClaimConsume,
     ClaimWake,
+    CreatedLate,
     Decided,
     Event,
     FinishConsume,
@@ -107,7 +111,7 @@ class Transition:
     """What an event did.
 
     Attributes:
-        number: ``T1`` to ``T19`` as in R10.10, ``T20`` ours; the audit trail keeps it.
+        number: ``T1`` to ``T19`` as in R10.10, from ``T20`` on ours; the audit trail keeps it.
         entry: the entry afterwards; None only for an event about an entry that does not exist.
         is_change: False for a no-op: nothing is written, and a claim that was asked for was not given.
     """
@@ -153,6 +157,8 @@ def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
             if entry.fields.get("cancelPending") is not True:
                 return _same("T20", entry)
             return _changed("T20", entry.with_(cancelPending=False))
+        case CreatedLate():
+            return _created_late(entry)
     assert_never(event)
 
 
@@ -248,6 +254,8 @@ def _finish_consume(entry: Entry, event: FinishConsume, now_ms: float) -> Transi
             return _changed("T9", until.with_(status=Status.PENDING.value, reconcilePending=False))
         case TimedOut():
             return _changed("T10", _ended(free, Status.EXPIRED, now_ms))
+        case Gone() if entry.fields.get("createdDuringClaimId") == event.claim_id:
+            return _changed("T12", free.with_(status=Status.PENDING.value, reconcilePending=True))
         case Gone():
             return _changed("T11", _ended(free, Status.ORPHANED, now_ms))
         case Unclear():
@@ -280,6 +288,15 @@ def _see_receipt(entry: Entry, now_ms: float) -> Transition:
     if entry.wake_status in (WakeStatus.PENDING, WakeStatus.DELIVERING):
         return _changed("T15", seen)
     return _same("T16", entry)
+
+
+def _created_late(entry: Entry) -> Transition:
+    claim = entry.claim(ClaimKind.CONSUME)
+    if entry.status is Status.ORPHANED and entry.fields.get("cancelPending") is not True:
+        return _changed("T21", entry.with_(cancelPending=True))
+    if entry.status is Status.CONSUMING and claim is not None:
+        return _changed("T21", entry.with_(createdDuringClaimId=claim.id))
+    return _same("T21", entry)
 
 
 def _claim_wake(entry: Entry, event: ClaimWake, now_ms: float) -> Transition:

@@ -20,13 +20,14 @@ from typing import Any, Final, Protocol
 
 from canon_hermes_plugin.approvals import results
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import Decision, Entry, Status
+from canon_hermes_plugin.approvals.entry import CREATE_LEASE_MS, Decision, Entry, Status
 from canon_hermes_plugin.approvals.events import (
     Activate,
     Answer,
     CancelSettled,
     ClaimConsume,
     ClaimWake,
+    CreatedLate,
     Decided,
     FinishConsume,
     FinishWake,
@@ -42,7 +43,7 @@ from canon_hermes_plugin.approvals.machine import ClaimLost
 from canon_hermes_plugin.approvals.needs import Action, is_due, is_of, nearest_lease_ms, need_of
 from canon_hermes_plugin.approvals.wish import Wish
 from canon_hermes_plugin.owner import Owner
-from canon_ops.client.errors import ApiError
+from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest, ApprovalWord
 
@@ -187,27 +188,49 @@ class ApprovalService:
             session_key=session_key,
             process=self._process,
         )
+        lease_ends_ms = self._clock.now_ms() + CREATE_LEASE_MS  # counted from before the reservation, so never too long
         await self._desk.apply(approval_id, reserve)
-        receipt, expires_at_ms = await self._create(ask, wish, claim_id)
+        try:
+            receipt, expires_at_ms = await self._create(ask, wish, claim_id, lease_ends_ms)
+        except RequestFailed:
+            if self._clock.now_ms() >= lease_ends_ms:  # Canon may have it, and nobody may be asking for it any more
+                await self._created_late(approval_id)
+            raise
         activate = Activate(claim_id, expires_at_ms, receipt.responder or responder)
         try:
             entry = (await self._desk.apply(approval_id, activate)).entry
+            if entry is not None and entry.fields.get("cancelPending") is True:
+                await self._take_back(entry)
         except ClaimLost:  # slow: another pass has taken it over and knows how it stands (D47)
-            entry = await self._desk.get(approval_id)
+            entry = await self._created_late(approval_id)
         if entry is None:
             raise NotActivated(f"approval {approval_id} vanished from the registry while it was being created")
-        if entry.fields.get("cancelPending") is True:
-            await self._take_back(entry)
-            raise NotActivated(f"approval {approval_id} could not be activated safely: {entry.fields['creationError']}")
+        if entry.status is Status.ORPHANED:
+            why = entry.fields.get("creationError", "another process had given it up before Canon knew of it")
+            raise NotActivated(f"approval {approval_id} could not be activated safely: {why}")
         return results.requested(entry) if entry.status is Status.PENDING else results.of_entry(entry)
 
-    async def _create(self, ask: ApprovalRequest, wish: Wish, claim_id: str) -> tuple[ApprovalReceipt, float]:
-        """Send it; once more with the shorter expiry that older servers insist on (C1)."""
+    async def _created_late(self, approval_id: str) -> Entry | None:
+        """Somebody else has taken the creation over: a request that they gave up is taken back."""
+        entry = (await self._desk.apply(approval_id, CreatedLate())).entry
+        if entry is not None and entry.status is Status.ORPHANED:
+            await self._take_back(entry)
+        return entry
+
+    async def _create(
+        self, ask: ApprovalRequest, wish: Wish, claim_id: str, lease_ends_ms: float
+    ) -> tuple[ApprovalReceipt, float]:
+        """Send it, while the lease lasts; once more with the shorter expiry that older servers insist on (C1)."""
+        if self._clock.now_ms() >= lease_ends_ms:
+            why = "the machine stood still for so long that others may have given it up; nothing was sent"
+            await self._desk.apply(ask.approval_id, RejectCreation(claim_id, why))
+            raise NotActivated(f"approval {ask.approval_id} was not asked for: {why}")
         try:
             try:
                 receipt, sent_ms = await self._canon.create(ask), ask.expires_at_ms
             except ApiError as error:
-                if not (wish.timeout_s > SHORT_TIMEOUT_S and _is_about_expiry(error)):
+                is_short = wish.timeout_s <= SHORT_TIMEOUT_S or self._clock.now_ms() >= lease_ends_ms
+                if is_short or not _is_about_expiry(error):
                     raise
                 sent_ms = self._clock.now_ms() + SHORT_TIMEOUT_S * 1000
                 receipt = await self._canon.create(_with_expiry(ask, sent_ms))

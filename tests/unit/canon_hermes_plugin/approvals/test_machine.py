@@ -12,6 +12,7 @@ from canon_hermes_plugin.approvals.events import (
     Answer,
     ClaimConsume,
     ClaimWake,
+    CreatedLate,
     Decided,
     FinishConsume,
     FinishWake,
@@ -269,6 +270,23 @@ def test_a_receipt_while_canon_is_asked(answer: Answer, wakes: bool, is_kept: bo
 
     assert step.entry is not None
     assert step.entry.is_receipt_pending is is_kept
+
+
+@pytest.mark.parametrize("status", Status)
+def test_t21_a_request_that_came_late(status: Status) -> None:
+    """T21, D47: given up, it is to be taken back; asked about just now, "unknown" is not believed; else nothing."""
+    entry = at(status)
+    if status is Status.ORPHANED:
+        owed = changed(entry, CreatedLate(), "T21")
+        assert owed.fields["cancelPending"] is True
+        unchanged(owed, CreatedLate(), "T21")
+    elif status is Status.CONSUMING:
+        marked = changed(entry, CreatedLate(), "T21")
+        again = changed(marked, FinishConsume("held", Gone(), wakes=True), "T12")
+        asked = changed(again, ClaimConsume("second"), "T5")
+        changed(asked, FinishConsume("second", Gone(), wakes=True), "T11")
+    else:
+        unchanged(entry, CreatedLate(), "T21")
 
 
 def test_t17_t18_one_wakes() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from canon_hermes_plugin.approvals.book import Book, Renderer
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
-from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Unclear
+from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Gone, Unclear
 from canon_hermes_plugin.approvals.service import NotActivated
 from canon_hermes_plugin.approvals.store import RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
@@ -188,6 +188,76 @@ async def test_a_slow_create_that_was_taken_over(world: Approving) -> None:
     assert await asking == entry.approval_id
     assert world.entry(entry.approval_id)["status"] == "pending"
     assert not any(cancel for _, _, cancel in world.canon.consumes)
+
+
+async def late(world: Approving) -> tuple[asyncio.Task[str], str]:
+    """A create that left the machine before another process took the creation over, and gets to Canon after that."""
+    world.canon.pause = asyncio.Event()
+    asking = asyncio.create_task(ask(world))
+    await until(lambda: world.canon.creates)
+    (entry,) = world.store.read()
+    world.clock._elapsed_s += 301
+    world.store.apply_one(entry.approval_id, ClaimConsume("other"))
+    return asking, entry.approval_id
+
+
+async def test_a_late_create_of_what_was_given_up(world: Approving) -> None:
+    """D47: Canon did not know it yet when another process asked, so nobody will ever fetch an answer: it is taken back,
+    and the agent is told that nothing is asked."""
+    asking, approval_id = await late(world)
+    world.store.apply_one(approval_id, FinishConsume("other", Gone(), wakes=True))
+    assert world.canon.pause is not None
+    world.canon.pause.set()
+
+    with pytest.raises(NotActivated, match="given it up"):
+        await asking
+
+    assert world.canon.held[approval_id].is_cancelled
+    assert (world.entry(approval_id)["status"], world.entry(approval_id)["cancelPending"]) == ("orphaned", False)
+
+
+async def test_a_late_create_whose_answer_was_lost(world: Approving) -> None:
+    """D47: nobody knows whether Canon has it, and nobody will ask for it: it is taken back in any case."""
+    asking, approval_id = await late(world)
+    world.store.apply_one(approval_id, FinishConsume("other", Gone(), wakes=True))
+    world.canon.fails_after = [broken()]
+    assert world.canon.pause is not None
+    world.canon.pause.set()
+
+    with pytest.raises(RequestFailed):
+        await asking
+
+    assert world.canon.held[approval_id].is_cancelled
+
+
+async def test_a_late_create_that_overtakes_the_question(world: Approving) -> None:
+    """T21: what Canon said before it had the request is no reason to give it up: it is asked again."""
+    asking, approval_id = await late(world)
+    assert world.canon.pause is not None
+    world.canon.pause.set()
+    assert await asking == approval_id
+    world.store.apply_one(approval_id, FinishConsume("other", Gone(), wakes=True))
+    assert world.entry(approval_id)["status"] == "pending"
+    world.canon.answer(approval_id, "allow")
+
+    assert await world.service.due() == (approval_id,)
+    await world.service.follow_up(approval_id)
+
+    assert len(world.inbox.wakes) == 1
+
+
+async def test_a_machine_that_stood_still(world: Approving) -> None:
+    """R10.14: a request whose lease ended before it left is not sent at all."""
+    asking = asyncio.create_task(ask(world))
+    await until(lambda: world.file.exists())
+    world.clock._elapsed_s += 301
+
+    with pytest.raises(NotActivated, match="nothing was sent"):
+        await asking
+
+    assert world.canon.creates == []
+    (entry,) = world.store.read()
+    assert entry.status == "orphaned"
 
 
 # Checking
