@@ -39,6 +39,7 @@ from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
 from canon_hermes_plugin.inbox.store import Receipt
 from canon_hermes_plugin.inert import Neutraliser
 from canon_hermes_plugin.lanes import Lanes
+from canon_hermes_plugin.own_messages import is_own, readdressed
 from canon_hermes_plugin.rooms import Rooms
 from canon_hermes_plugin.suppressed import Suppressed
 from canon_ops.durable import DurableError
@@ -128,6 +129,7 @@ class Inflow:
         self._answered = answered
         self._unheard = unheard
         self._opens_blind = False
+        self._refused: dict[str, tuple[JsonObject, Item | None]] = {}  # ours, to be offered again
         self._state = Inbound(
             Seen(remains.known),
             rooms.listed(Rooms(), conversations),
@@ -177,6 +179,10 @@ class Inflow:
     def recover(self, items: tuple[Item, ...], adoption: Adoption) -> None:
         """Take over what an earlier process left, in the order in which it had come; called before the stream opens."""
         for item in items:
+            if is_own(item.payload):
+                self._state.seen.admit(item.item_id)
+                self._lanes.add(item.conversation_id, partial(self._again_own, item, adoption))
+                continue
             admission = inbound.admit(
                 self._state, item.payload, identity=self.identity, access=self._access, neutralise=self._neutralise
             )
@@ -223,25 +229,72 @@ class Inflow:
         if receipt is Receipt.KNOWN:
             self._state.seen.settle(item_id)
         else:
-            self._lanes.add(wake.conversation_id, partial(self._own, item_id, wake))
+            self._lanes.add(wake.conversation_id, partial(self._own, item_id, payload))
 
-    async def _own(self, item_id: str, wake: Wake) -> None:
-        await self._insist(item_id, wake)
-        self._state.seen.settle(item_id)
+    async def offer_own(self) -> None:
+        """Hand over once more what is ours and was not taken; called from time to time. Such a message is never given
+        up: it is on the disk, and nobody would send it again."""
+        refused, self._refused = self._refused, {}
+        for item_id, (payload, item) in refused.items():
+            self._lanes.add(str(payload.get("conversationId")), partial(self._own, item_id, payload, item))
 
-    async def adopted(self, item: Item) -> Request | None:
-        """What a run of the host that nobody asked for is about: the message whose run died."""
-        admission = inbound.admit(
+    async def _own(self, item_id: str, payload: JsonObject, item: Item | None = None) -> None:
+        wake = self._own_wake(payload)
+        if wake is not None:
+            try:
+                await self._hand(wake, item_id, item)
+            except Exception:  # as in _wake
+                logger.exception("Canon: message %s could not be handed to Hermes; it is tried again", item_id)
+            else:
+                self._state.seen.settle(item_id)
+                return
+        kept = replace(item, background=()) if item is not None and wake is not None else item
+        self._refused[item_id] = (payload, kept)  # its background is back among what was said
+
+    def _own_wake(self, payload: JsonObject) -> Wake | None:
+        """The turn that a message of ours may start as things are."""
+        addressed = readdressed(payload, self._state.rooms, self._access)
+        if addressed is None:
+            logger.warning("Canon: a decision waits, for we are not in conversation %s", payload.get("conversationId"))
+            return None
+        verdict = inbound.admit(
             replace(self._state, seen=Seen()),
-            item.payload,
+            addressed,
             identity=self.identity,
             access=self._access,
             neutralise=self._neutralise,
-        )
-        wake = admission.verdict
-        if not isinstance(wake, Wake):
-            self._inbox.settle(item.item_id, Settlement.DROPPED)
-            return None
+        ).verdict
+        return verdict if isinstance(verdict, Wake) else None
+
+    async def _again_own(self, item: Item, adoption: Adoption) -> None:
+        remedy = remedy_for(item)
+        if remedy is Remedy.GIVE_UP:
+            self._give_up(item.item_id, item.runs)
+            await self._given_up(item.conversation_id)
+        elif remedy is Remedy.HAND_OVER or await adoption.is_ours(item.item_id):
+            await self._own(item.item_id, item.payload, item)
+            return
+        self._state.seen.settle(item.item_id)
+
+    async def adopted(self, item: Item) -> Request | None:
+        """What a run of the host that nobody asked for is about: the message whose run died."""
+        if is_own(item.payload):
+            wake = self._own_wake(item.payload)
+            if wake is None:
+                self._refused[item.item_id] = (item.payload, item)
+                return None
+        else:
+            verdict = inbound.admit(
+                replace(self._state, seen=Seen()),
+                item.payload,
+                identity=self.identity,
+                access=self._access,
+                neutralise=self._neutralise,
+            ).verdict
+            if not isinstance(verdict, Wake):
+                self._inbox.settle(item.item_id, Settlement.DROPPED)
+                return None
+            wake = verdict
         request = await self._request(wake, item)
         self._inbox.handed(item.item_id, item.conversation_id, session=item.session, background=request.background)
         return request

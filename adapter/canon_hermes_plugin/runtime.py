@@ -321,6 +321,7 @@ class CanonRuntime:
         self._loops.own(self._listen(supervisor))
         self._tell_of_gaps()
         self._loops.every(STATUS_EVERY_S, self._publish_status)
+        self._loops.every(STATUS_EVERY_S, inflow.offer_own)
         self._loops.every(SIGNALS_EVERY_S, signals.poll)
         self._loops.every(LOOK_EVERY_S, self._look)
         self._loops.every(OUTBOX_EVERY_S, postbox.look)

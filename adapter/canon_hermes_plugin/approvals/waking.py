@@ -19,6 +19,7 @@ from typing import Final, Protocol
 from canon_hermes_plugin.approvals.service import Wake, WakeRefused
 from canon_hermes_plugin.inbound import MessageType, Request
 from canon_hermes_plugin.inflow import NotAdmitted
+from canon_hermes_plugin.own_messages import OWN_FIELD, may_act
 from canon_hermes_plugin.rooms import Rooms
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import Conversation
@@ -83,9 +84,7 @@ class Waking:
 
 def possible_actors(wake: Wake, room: Conversation, access: UserAccess) -> Iterator[str | None]:
     """Who may act in the turn: the human who answered, and nobody."""
-    is_member = room.member_ids is None or wake.user_id in room.member_ids
-    may_start = access.allow_all or access.allowed is None or access.is_listed(wake.user_id)
-    if is_member and may_start:
+    if may_act(wake.user_id, room, access):
         yield wake.user_id
     yield None
 
@@ -104,7 +103,7 @@ def message_of(wake: Wake, actor: str | None) -> JsonObject:
         "message": message,
         "turnDispatch": {"kind": RUN_TURN},
         "provenance": {"mentionedAgent": True},
-        "canonDetachedApproval": {"approvalId": wake.approval_id, "decision": wake.decision.value},
+        OWN_FIELD: {"approvalId": wake.approval_id, "decision": wake.decision.value},
     }
 
 

@@ -197,3 +197,70 @@ async def test_a_message_of_nobody_we_admit(tmp_path: Path) -> None:
         settled = await kept.inbox.load()
 
     assert [item.item_id for item in settled.items] == [WAKE.key]
+
+
+async def test_a_wake_that_the_host_refuses_is_offered_again(tmp_path: Path) -> None:
+    """A5, R10.32: the registry calls it delivered, so it is never given up; each look offers it once more, and the
+    host gets it once."""
+    host = Host()
+    host.refuses.add(WAKE.key)
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(host, kept)
+        await flow.take_own(message_of(WAKE, "user-1"))
+        for _ in range(5):
+            await flow.drain()
+            await flow.take_own(message_of(WAKE, "user-1"))
+            await flow.offer_own()
+        await flow.drain()
+        refused = [item.state for item in (await kept.inbox.load()).items]
+        host.refuses.clear()
+        for _ in range(2):
+            await flow.offer_own()
+            await flow.drain()
+
+    assert (refused, host.taken, len(host.entered)) == ([State.RECORDED], [WAKE.key], 7)
+
+
+@pytest.mark.parametrize("state", [State.RECORDED, State.HANDED])
+async def test_a_wake_is_readdressed_when_it_is_recovered(tmp_path: Path, state: State) -> None:
+    """D48: the human who answered may start no turn any more; the agent hears the decision all the same, and nobody
+    acts in that turn."""
+    first = Host()
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(first, kept)
+        if state is State.RECORDED:
+            first.refuses.add(WAKE.key)
+        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.drain()
+
+    host = Host()
+    async with opened_state(tmp_path) as kept:
+        assert [item.state for item in kept.remains.items] == [state]
+        flow = inflow(host, kept, access=UserAccess(False, frozenset({"user-2"})))
+        flow.recover(kept.remains.items, kept.adoption)
+        await flow.drain()
+
+    assert [(request.message_id, request.user_id) for request in host.requests] == [(WAKE.key, None)]
+
+
+async def test_a_recovered_wake_waits_for_the_room(tmp_path: Path) -> None:
+    """D48: an agent that was put out of the room has no turn there; back in it, it hears the decision."""
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(Host(), kept)
+        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.stop()
+
+    host = Host()
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(host, kept)
+        host.listing = ()
+        await flow.refresh_rooms()
+        flow.recover(kept.remains.items, kept.adoption)
+        await flow.drain()
+        outside = list(host.taken)
+        host.listing = (Conversation("c1", "direct"),)
+        await flow.refresh_rooms()
+        await flow.offer_own()
+        await flow.drain()
+
+    assert (outside, host.taken) == ([], [WAKE.key])
