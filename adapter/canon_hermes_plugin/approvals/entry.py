@@ -60,6 +60,12 @@ class WakeStatus(StrEnum):
     PENDING = "pending"
     DELIVERING = "delivering"
     DELIVERED = "delivered"
+    BLOCKED = "blocked"  # newer published plugins: refused for now; ours calls that pending, with a wakeError
+
+    @property
+    def is_owed(self) -> bool:
+        """The agent has not heard the decision."""
+        return self is not WakeStatus.DELIVERED
 
 
 class Decision(StrEnum):

@@ -285,7 +285,7 @@ def _see_receipt(entry: Entry, now_ms: float) -> Transition:
     seen = entry.with_(receiptPending=True, receiptSeenAt=now_ms)
     if not entry.status.is_terminal:
         return _changed("T14", seen)
-    if entry.wake_status in (WakeStatus.PENDING, WakeStatus.DELIVERING):
+    if entry.wake_status is not None and entry.wake_status.is_owed:
         return _changed("T15", seen)
     return _same("T16", entry)
 
@@ -301,7 +301,7 @@ def _created_late(entry: Entry) -> Transition:
 
 def _claim_wake(entry: Entry, event: ClaimWake, now_ms: float) -> Transition:
     claim = Claim(event.claim_id, now_ms + LEASE_MS, event.process)
-    if entry.wake_status is WakeStatus.PENDING:
+    if entry.wake_status in (WakeStatus.PENDING, WakeStatus.BLOCKED):
         return _changed("T17", _delivering(entry, claim))
     if entry.wake_status is WakeStatus.DELIVERING and not _is_leased(entry, ClaimKind.WAKE, now_ms):
         return _changed("T18", _delivering(entry, claim))

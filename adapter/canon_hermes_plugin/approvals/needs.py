@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from canon_hermes_plugin.approvals.entry import Entry, Status, WakeStatus
+from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.owner import Owner
 
 __all__ = ["Action", "Need", "is_due", "is_of", "nearest_lease_ms", "need_of"]
@@ -47,7 +47,7 @@ def need_of(entry: Entry, *, now_ms: float) -> Need:
             return Need(Action.ASK, "whoever asked for the answer did not finish, and the lease is over")
         case Status.PENDING:
             return Need(Action.ASK, _why_pending(entry, now_ms))
-    if entry.wake_status in (WakeStatus.PENDING, WakeStatus.DELIVERING):
+    if entry.wake_status is not None and entry.wake_status.is_owed:
         told = f": {entry.wake_error}" if entry.wake_error else ""
         return Need(Action.WAKE, f"the agent has not been told of the decision{told}")
     if entry.fields.get("cancelPending") is True:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin.approvals import results
+from canon_hermes_plugin.approvals.batch import EntryDamaged
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import CREATE_LEASE_MS, Decision, Entry, Status
 from canon_hermes_plugin.approvals.events import (
@@ -260,8 +261,15 @@ class ApprovalService:
         Raises:
             PermissionError: it belongs to another conversation; nothing was asked.
             RequestFailed: Canon could not be asked; it stays open.
+            EntryDamaged: what stands there cannot be understood, and nothing is known of its decision (A3).
         """
-        entry = await self._desk.get(approval_id)
+        book = await self._desk.read()
+        entry = book.get(approval_id)
+        if entry is None and book.is_taken(approval_id):
+            raise EntryDamaged(
+                f"the registry's entry {approval_id} {book.reasons[approval_id]}; whether it was answered is unknown. "
+                "Do not ask again before a person has run: canon-ops approvals verify"
+            )
         if entry is None:
             return results.not_here(approval_id)
         if entry.conversation_id != conversation_id:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.approvals.batch import EntryDamaged
 from canon_hermes_plugin.approvals.book import Book, Renderer
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Gone, Unclear
@@ -359,6 +361,40 @@ async def test_an_id_that_nobody_knows(world: Approving) -> None:
 
     assert (result["status"], world.canon.consumes) == ("unknown", [])
     assert not world.file.exists()
+
+
+@pytest.mark.parametrize("field", [{"status": "paused"}, {"wakeStatus": "postponed"}, {"decision": "maybe"}])
+async def test_an_entry_that_cannot_be_understood(world: Approving, field: dict[str, str]) -> None:
+    """A3: it fails closed: nobody is told to ask for the same money again, and the entry stays as it is."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    await world.service.check(approval_id, conversation_id="convo-1")
+    root = json.loads(world.file.read_text())
+    root[approval_id] |= field
+    world.file.write_text(json.dumps(root))
+
+    with pytest.raises(EntryDamaged, match=approval_id) as caught:
+        await world.service.check(approval_id, conversation_id="convo-1")
+
+    assert "approvals verify" in str(caught.value)
+    assert json.loads(world.file.read_text()) == root
+
+
+async def test_a_blocked_wake_of_a_newer_plugin(world: Approving) -> None:
+    """R10.32, D48: it is a decision like any other, for a check too, and the agent has yet to hear it."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    await world.service.check(approval_id, conversation_id="convo-1")
+    root = json.loads(world.file.read_text())
+    root[approval_id] |= {"wakeStatus": "blocked"}
+    world.file.write_text(json.dumps(root))
+
+    assert (await world.service.check(approval_id, conversation_id="convo-1"))["decision"] == "allow"
+    assert await world.service.due() == (approval_id,)
+    await world.service.follow_up(approval_id)
+
+    assert world.entry(approval_id)["wakeStatus"] == "delivered"
+    assert len(world.inbox.wakes) == 1
 
 
 async def test_another_conversations_approval(world: Approving) -> None:
