@@ -24,7 +24,7 @@ from canon_hermes_plugin.approvals.events import Event
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.trail import Line, Trouble, examine
 from canon_hermes_plugin.approvals.trail_file import TrailFile
-from canon_ops.errors import OutsideError
+from canon_ops.errors import ConflictError, OutsideError
 from canon_ops.files.atomic import replace_file
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.lock import FileLock
@@ -131,6 +131,22 @@ class ApprovalStore:
             if old:
                 self._save(book, self._clock.now_ms())
             return old
+
+    def set_aside(self, aside: Path) -> None:
+        """Keep a registry that cannot be understood under another name, and leave an empty one.
+
+        Raises:
+            ConflictError: it can be read, now that nobody else may change it: another process or a person mended it.
+            LockTimeout, DiskError: nothing was moved.
+        """
+        with self._one_at_a_time, self._lock():
+            try:
+                self._load()
+            except RegistryDamaged:
+                replace_file(aside, self.file.read_bytes(), mode=0o600, disk=self._disk)
+                replace_file(self.file, b"{}", mode=0o600, disk=self._disk)
+                return
+            raise ConflictError(f"{self.file} can be read by now; nothing was moved", fix="canon-ops approvals verify")
 
     def _lock(self) -> FileLock:
         return FileLock(self.file.with_name(LOCK_NAME), self._lock_s, clock=self._clock)

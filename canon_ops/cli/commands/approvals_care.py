@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from canon_hermes_plugin.approvals.store import LOCK_NAME, ApprovalStore, RegistryDamaged
+from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail import Line as TrailLine
 from canon_hermes_plugin.approvals.trail import Trouble
 from canon_ops.cli.command import command as declare
@@ -18,8 +18,6 @@ from canon_ops.cli.commands.approvals import registry_of, time_text
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
 from canon_ops.errors import ExitCode, UsageError
-from canon_ops.files.atomic import replace_file
-from canon_ops.files.lock import FileLock
 from canon_ops.operate.writing import require_consent
 from canon_ops.runtime.clock import SystemClock
 
@@ -135,12 +133,9 @@ def _unreadable(context: Context, store: ApprovalStore, error: RegistryDamaged, 
 
 
 def _move_aside(store: ApprovalStore) -> Path:
-    """Keep the damaged bytes under another name, and leave an empty registry; both under the registry's lock."""
     stamp = time_text(SystemClock().now_ms()).replace(":", "")
     aside = store.file.with_name(f"{store.file.name}.damaged-{stamp}")
-    with FileLock(store.file.with_name(LOCK_NAME)):
-        replace_file(aside, store.file.read_bytes(), mode=0o600)
-        replace_file(store.file, b"{}", mode=0o600)
+    store.set_aside(aside)
     return aside
 
 

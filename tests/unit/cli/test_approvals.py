@@ -13,7 +13,10 @@ from canon_hermes_plugin.approvals.entry import Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided, FinishConsume, Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.owner import Owner
+from canon_ops.errors import ExitCode
+from canon_ops.operate.prompts import Question
 from canon_ops.runtime.clock import ManualClock
+from tests.support.scripted_prompts import ScriptedPrompts
 from tests.unit.cli.conftest import Runner
 
 OWNER = Owner("env", "agent_1")
@@ -176,6 +179,25 @@ def test_a_registry_that_cannot_be_read(program: Runner, file: Path, data: bytes
     assert moved.read_bytes() == data
     assert moved.stat().st_mode & 0o777 == 0o600
     assert program("approvals", "list").code == 0
+
+
+def test_a_registry_that_was_mended_meanwhile(program: Runner, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the operator thinks about it somebody puts the file back: then it is not moved, whatever they answer."""
+    whole = file.read_bytes()
+    file.write_bytes(b"{not json")
+
+    class Slow(ScriptedPrompts):
+        def confirm(self, question: Question, *, default: bool) -> bool:
+            file.write_bytes(whole)
+            return True
+
+    monkeypatch.setattr("canon_ops.cli.prompts.prompts_for", lambda session: Slow())
+
+    ran = program("approvals", "verify", "--quarantine")
+
+    assert (ran.code, "can be read by now" in ran.err) == (ExitCode.CONFLICT, True)
+    assert file.read_bytes() == whole
+    assert list(file.parent.glob("*damaged*")) == []
 
 
 def test_prune_drops_old_ends(program: Runner, file: Path) -> None:
