@@ -25,9 +25,10 @@ def is_wake(request: ModelRequest) -> bool:
 
 
 def wakes(stage: Stage, approval_id: str) -> list[str]:
-    """The texts by which the model was told of an approval, one a turn."""
-    asked = [request.user_text for request in stage.model.requests if approval_id in request.user_text]
-    return [text[text.index("Canon approval ") :] for text in asked if "Canon approval " in text]
+    """The texts by which the agent was told of an approval, one a turn; a host's own errands offer it no tools."""
+    asked = [request.user_text for request in stage.model.requests if request.body.get("tools")]
+    told = [text for text in asked if approval_id in text and "Canon approval " in text]
+    return [text[text.index("Canon approval ") :] for text in told]
 
 
 def tool_results(stage: Stage) -> list[dict[str, Any]]:

@@ -25,17 +25,19 @@ class HostRow:
         status_text: what the reply to ``/status`` holds.
         inner_home_is_root: a HERMES_HOME inside ``~/.hermes`` is looked for profiles itself, so a sticky choice of
             ``~/.hermes`` is not found there and Hermes refuses to start.
+        reads_utf16_env: a ``.env`` with a UTF-16 mark is read as what it is, as ours always does; else it is no text.
         own_faults: beginnings of errors that the host logs about itself, without any plugin.
     """
 
     hermes: str
     status_text: str = "Session ID"
     inner_home_is_root: bool = False
+    reads_utf16_env: bool = True
     own_faults: tuple[str, ...] = ()
 
 
 ROWS: Final[tuple[HostRow, ...]] = (
-    HostRow("0.18.2"),
+    HostRow("0.18.2", reads_utf16_env=False),
     HostRow("0.19.0"),
     HostRow("0.21.0.post1", status_text=_NO_CATALOGUE, inner_home_is_root=True),
     HostRow(

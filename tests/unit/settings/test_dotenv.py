@@ -15,6 +15,7 @@ from dotenv.parser import parse_stream
 from canon_ops.settings.dotenv import DotenvEntry, decode_dotenv, lay_over, read_dotenv, read_lines
 from canon_ops.settings.encodings import to_utf8
 from canon_ops.settings.problems import UnreadableDotenv
+from tests.support.hosts import THIS_HOST
 
 FILES = {
     "plain": b"A=1\nB=two\n",
@@ -76,7 +77,7 @@ print(json.dumps(found))
 
 @pytest.mark.host
 def test_the_environment_is_the_one_that_hermes_ends_up_with(tmp_path: Path) -> None:
-    """The host's own loader, in a process of its own, gives the same environment for every file."""
+    """The host's own loader, in a process of its own, gives the same environment for every file it can read."""
     environ = {"HOME_X": "from the process", "A": "old", "F": "old", "CANON_API_KEY": "agk_lïve"}
     homes: dict[str, str] = {}
     for number, (name, data) in enumerate(FILES.items()):
@@ -97,6 +98,8 @@ def test_the_environment_is_the_one_that_hermes_ends_up_with(tmp_path: Path) -> 
 
     theirs = json.loads(run.stdout)
     for name, data in FILES.items():
+        if name == "utf-16" and not THIS_HOST.reads_utf16_env:
+            continue
         entries = read_dotenv(data)
         ours, _ = lay_over(environ, entries)
         names = {entry.name for entry in entries} | set(environ)
