@@ -23,7 +23,7 @@ __all__ = ["ABSENT", "Failure", "Outcome", "Row", "exit_code", "minors", "reason
 
 ABSENT = "no such Python here"
 ROW_LIMIT_S = 1800
-WORKERS = 2
+WORKERS = 2 * (os.cpu_count() or 1)  # as in `make test`: many tests wait
 HERE = "here"
 REASONS_SHOWN = 10
 LINES_SHOWN = 40
@@ -149,7 +149,7 @@ def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
     report, log = environment.folder / "report.xml", environment.folder.with_name(f"{environment.name}.log")
     report.unlink(missing_ok=True)
     command = [
-        str(python), "-m", "pytest", "-q", "-n", str(WORKERS), "--dist", "loadscope", "-m", row.marker, "--tb=short",
+        str(python), "-m", "pytest", "-q", "-n", str(WORKERS), "--dist", "worksteal", "-m", row.marker, "--tb=short",
         "-p", "no:cacheprovider", f"--junitxml={report}", *row.arguments, *extra,
     ]  # fmt: skip
     began = time.monotonic()
