@@ -90,11 +90,15 @@ class GatewayExited(OutsideError):
 
 @dataclass(frozen=True, slots=True)
 class PlatformState:
-    """What the gateway last said about one platform: connecting, connected, disconnected, retrying or fatal."""
+    """What the gateway last said about one platform: connecting, connected, disconnected, retrying or fatal.
+
+    ``writer_pid`` is the process that said it, None on a host that does not tell: the gateway before this one, maybe.
+    """
 
     state: str
     error_code: str | None = None
     error_message: str | None = None
+    writer_pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,10 @@ def read_state(home: HermesHome) -> GatewayState | None:
         exit_reason=_text(document.get("exit_reason")),
         platforms={
             str(name): PlatformState(
-                str(entry.get("state") or "unknown"), _text(entry.get("error_code")), _text(entry.get("error_message"))
+                str(entry.get("state") or "unknown"),
+                _text(entry.get("error_code")),
+                _text(entry.get("error_message")),
+                writer if isinstance(writer := entry.get("writer_pid"), int) else None,
             )
             for name, entry in (platforms.items() if isinstance(platforms, dict) else ())
             if isinstance(entry, dict)
@@ -324,10 +331,13 @@ class GatewayProcess:
 def _is_fatal(state: GatewayState | None, platform: str) -> bool:
     """The platform has given up; a gateway with other platforms goes on without it and never retries.
 
-    While a gateway starts, the file still holds what the platforms of the one before it came to.
+    While a gateway starts, the file still holds what the platforms of the one before it came to: some hosts say that
+    they run before the platform has said anything.
     """
     entry = state.platforms.get(platform) if state and state.state != "starting" else None
-    return entry is not None and entry.state == "fatal"
+    if state is None or entry is None or entry.state != "fatal":
+        return False
+    return entry.writer_pid in (None, state.pid)
 
 
 def _platform_text(entry: PlatformState | None) -> str:

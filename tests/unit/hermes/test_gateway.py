@@ -75,14 +75,20 @@ def test_a_live_writer_is_alive(home: HermesHome, bystander: subprocess.Popen[by
         pid=bystander.pid,
         start_time=recorded_start(bystander.pid),
         gateway_state="running",
-        platforms={"canon": {"state": "retrying", "error_code": "http", "error_message": "503"}},
+        platforms={
+            "canon": {"state": "retrying", "error_code": "http", "error_message": "503"},
+            "rig": {"state": "fatal", "error_code": "key", "error_message": "401", "writer_pid": 7},
+        },
     )
 
     state = read_state(home)
 
     assert state is not None
     assert (state.is_alive, state.is_stale, state.state) == (True, False, "running")
-    assert state.platforms == {"canon": PlatformState("retrying", "http", "503")}
+    assert state.platforms == {
+        "canon": PlatformState("retrying", "http", "503"),
+        "rig": PlatformState("fatal", "key", "401", writer_pid=7),
+    }
     assert state.started_at is not None
     assert abs(datetime.now(UTC) - state.started_at) < timedelta(minutes=2)
 
