@@ -34,6 +34,10 @@ test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=
 test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
 	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
+test-elsewhere: $(STAMP)  ## on one Python: the other hosts, the refused one, the lowest dependencies and the newest
+	$(MAKE) test-hosts HOSTS="0.18.2 0.21.0.post1 next refused" PYTHONS=here
+	$(MAKE) test-rows ROWS="lowest newest" PYTHONS=here
+
 mutants: $(STAMP)  ## put each known defect back, one at a time: the tests that its patch names must fail (MUTANTS=D23 chooses)
 	$(BIN)/python -m scripts.mutants --only "$(MUTANTS)"
 
