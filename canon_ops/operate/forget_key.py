@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from pathlib import Path
+from typing import TypeVar
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.history import History, NoSuchEntry
 from canon_ops.operate.writing import Writing
 from canon_ops.settings.secret import Secret
 
-__all__ = ["forget_key", "keys_taken_out"]
+__all__ = ["forget_key", "taken_out"]
+
+Value = TypeVar("Value", bound=Hashable)
 
 
 def forget_key(writing: Writing, folder: Path, key: Secret) -> tuple[str, ...]:
@@ -33,7 +36,7 @@ def forget_key(writing: Writing, folder: Path, key: Secret) -> tuple[str, ...]:
     gone: list[str] = []
     with writing.transaction(folder) as transaction:  # for its lock
         history = transaction.history
-        # The oldest first: the newest tells which key it was, should this be interrupted; see keys_taken_out.
+        # The oldest first: the newest tells which key it was, should this be interrupted; see taken_out.
         for record in reversed(history.records()):
             entry = history.folder / record.id
             if not any(needle in text for text in _texts(entry) for needle in needles):
@@ -43,17 +46,19 @@ def forget_key(writing: Writing, folder: Path, key: Secret) -> tuple[str, ...]:
     return tuple(gone)
 
 
-def keys_taken_out(folder: Path, command: str, keys_in: Callable[[Path, bytes], Collection[Secret]]) -> list[Secret]:
-    """Keys that ``command`` took out of a file and that the history still has: a run was killed before it forgot them.
+def taken_out(folder: Path, command: str, values_in: Callable[[Path, bytes], Collection[Value]]) -> list[Value]:
+    """What ``command`` took out of a file and the history still tells of: the newest first, each once.
+
+    A key here means that a run was killed before it forgot it; a reference to the keyring, that there was one.
 
     Args:
         command: as the history calls it.
-        keys_in: the keys in a text of a file.
+        values_in: the keys, or the references, in a text of a file.
 
     Raises:
         DiskError: the history cannot be read.
     """
-    history, found = History(folder), dict[Secret, None]()
+    history, found = History(folder), dict[Value, None]()
     for record in history.records():
         if record.label != command or record.outcome != "done":
             continue
@@ -64,8 +69,8 @@ def keys_taken_out(folder: Path, command: str, keys_in: Callable[[Path, bytes], 
             except NoSuchEntry:  # the entry itself was being forgotten, and this text went first
                 after = tuple(None for _ in before)
             for file, was, now in zip(record.files, before, after, strict=True):
-                left = keys_in(Path(file.path), now or b"")
-                found |= dict.fromkeys(key for key in keys_in(Path(file.path), was or b"") if key not in left)
+                left = values_in(Path(file.path), now or b"")
+                found |= dict.fromkeys(one for one in values_in(Path(file.path), was or b"") if one not in left)
     return list(found)
 
 

@@ -18,7 +18,7 @@ from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, 
 from canon_ops.keyring.access import Keyring, KeyringProblem
 from canon_ops.operate.canon_profiles import NoSuchProfile, profile_in_use
 from canon_ops.operate.edit_config import refuse_managed
-from canon_ops.operate.forget_key import forget_key, keys_taken_out
+from canon_ops.operate.forget_key import forget_key, taken_out
 from canon_ops.operate.home_identity import masked_diff
 from canon_ops.operate.move_key import profile_meant
 from canon_ops.operate.profile_key import KeyMissing
@@ -63,6 +63,7 @@ def remove_canon_key(
 
     Raises:
         NoSuchProfile, ForeignProfile, NotAProfilesKey, KeyMissing: there is nothing to remove.
+        KeyringProblem: no file has it, and the keyring may: it was asked, since an earlier run left its entry.
         ConsentMissing: nobody agreed.
         ManagedHome, DamagedFile, LockTimeout, ChangedUnderUs, DiskError: nothing was written.
     """
@@ -71,18 +72,17 @@ def remove_canon_key(
     if name is None and key is not None and isinstance(key.value, Secret) and profile_in_use(surroundings) is None:
         if key.origin.source is not Source.DOTENV:
             raise KeyMissing(f"{key.origin.describe()} is not edited here", fix=key.origin.to_drop())
-        return _remove_lines(writing, "canon", _DIRECT, prompts)
+        return _remove_lines(writing, "canon", _DIRECT, keyring, prompts)
     paths = canon_paths_from_disk(writing.home.path, writing.environ)
     try:
         profile = profile_meant(writing, name)
     except NoSuchProfile:
-        if name and (left := _finished(writing, paths.home, "canon", name, _profile_key(name))) is not None:
+        if name and (left := _of_profile(paths.home, name).finish(writing, keyring, prompts)) is not None:
             return left
         raise
     reference = profile.api_key_ref
     if profile.api_key is None and reference is None and not whole:
-        left = _finished(writing, paths.home, "canon", profile.name, _profile_key(profile.name))
-        if left is not None:
+        if (left := _of_profile(paths.home, profile.name).finish(writing, keyring, prompts)) is not None:
             return left
         raise KeyMissing(f"The Canon profile {profile.name} has no key", fix="canon-ops profile list")
     places = [f"{profile.name}.apiKey in {paths.agents_file}"] if profile.api_key else []
@@ -118,21 +118,21 @@ def remove_borgee_key(writing: Writing, keyring: Keyring, prompts: Prompts) -> K
     surroundings = surroundings_from_disk(writing.home.path, writing.environ)
     lines = read_dotenv(surroundings.dotenv or b"", file=surroundings.dotenv_file)
     told = [entry.value or "" for entry in lines if entry.name == BORGEE_REFERENCE]
-    removed = _remove_lines(writing, "borgee", (BORGEE_KEY, BORGEE_REFERENCE), prompts)
+    removed = _remove_lines(writing, "borgee", (BORGEE_KEY, BORGEE_REFERENCE), keyring, prompts)
     if writing.dry_run:
         return removed
     return _out_of_keyring(removed, keyring, KeyReference.parse(told[-1]) if told else None)
 
 
 def _remove_lines(
-    writing: Writing, platform: Literal["canon", "borgee"], names: tuple[str, ...], prompts: Prompts
+    writing: Writing, platform: Literal["canon", "borgee"], names: tuple[str, ...], keyring: Keyring, prompts: Prompts
 ) -> KeyRemoved:
     """Take the lines out of the home's ``.env``; the first name is the key's."""
     home, file = writing.home, writing.home.env_file
     data = read_optional(file) or b""
     lines = [entry for entry in read_dotenv(data, file=str(file)) if entry.name in names]
     if not lines:
-        if (left := _finished(writing, home.path, platform, None, _variable(names[0]))) is not None:
+        if (left := _of_lines(home.path, platform, names).finish(writing, keyring, prompts)) is not None:
             return left
         raise KeyMissing(f"{file} has no {names[0]}", fix="canon-ops creds list", file=str(file))
     places = tuple(f"{entry.name} in {file}, line {entry.line}" for entry in lines)
@@ -182,19 +182,67 @@ def _out_of_history(writing: Writing, folder: Path, removed: KeyRemoved, keys: S
     return replace(removed, written=written, forgotten=tuple(gone))
 
 
-def _finished(
-    writing: Writing,
-    folder: Path,
-    platform: Literal["canon", "borgee"],
-    name: str | None,
-    keys_in: Callable[[Path, bytes], Collection[Secret]],
-) -> KeyRemoved | None:
-    """The end of a removal that was killed: the key is in no file, and in the history still. None when it is not."""
-    keys = keys_taken_out(folder, writing.label, keys_in)
-    if not keys:
-        return None
-    removed = KeyRemoved(platform, name, (f"the history below {folder}",), Written())
-    return removed if writing.dry_run else _out_of_history(writing, folder, removed, keys)
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """A removal that was killed, or that met a keyring which could not be used: what may be left of it, and where.
+
+    Attributes:
+        folder: the home whose history tells of it.
+        keys_in, references_in: the key, and the reference to one, in a text of a file.
+    """
+
+    folder: Path
+    platform: Literal["canon", "borgee"]
+    name: str | None
+    keys_in: Callable[[Path, bytes], Collection[Secret]]
+    references_in: Callable[[Path, bytes], Collection[KeyReference]]
+
+    def finish(self, writing: Writing, keyring: Keyring, prompts: Prompts) -> KeyRemoved | None:
+        """Take the rest out of keyring and history; None when there is no rest.
+
+        Raises:
+            ConsentMissing: nobody agreed that an entry goes to which no file refers any more.
+            KeyringProblem: it may have such an entry, and cannot be asked.
+        """
+        keys = taken_out(self.folder, writing.label, self.keys_in)
+        places = [f"the history below {self.folder}"] if keys else []
+        trouble: KeyringProblem | None = None
+        for reference in taken_out(self.folder, writing.label, self.references_in):
+            if self.platform == "canon" and _is_shared(writing, reference):
+                continue
+            try:
+                if keyring.find(reference) is None:
+                    continue
+                if not writing.dry_run:
+                    require_consent(prompts, f"An earlier removal left {reference.text} in the keyring. Remove it?")
+                    keyring.delete(reference)
+                places.append(f"{reference.text} in the keyring")
+            except KeyringProblem as exc:
+                trouble = type(exc)(f"The keyring may still have {reference.text}: {exc.what}", fix=exc.fix)
+        if not places:
+            if trouble is not None:
+                raise trouble
+            return None
+        removed = KeyRemoved(
+            self.platform, self.name, tuple(places), Written(), left_behind=trouble.what if trouble else None
+        )
+        return removed if writing.dry_run else _out_of_history(writing, self.folder, removed, keys)
+
+
+def _of_profile(folder: Path, name: str) -> _Unfinished:
+    return _Unfinished(folder, "canon", name, _profile_key(name), _profile_reference(name))
+
+
+def _of_lines(folder: Path, platform: Literal["canon", "borgee"], names: Collection[str]) -> _Unfinished:
+    """``names`` of the variables, the first is the key's."""
+
+    def references_in(file: Path, data: bytes) -> Collection[KeyReference]:
+        if BORGEE_REFERENCE not in names or file.suffix == ".json":
+            return []
+        told = [entry.value or "" for entry in read_dotenv(data, file=str(file)) if entry.name == BORGEE_REFERENCE]
+        return [reference for text in told if (reference := KeyReference.parse(text)) is not None]
+
+    return _Unfinished(folder, platform, None, _variable(next(iter(names))), references_in)
 
 
 def _profile_key(name: str) -> Callable[[Path, bytes], Collection[Secret]]:
@@ -203,6 +251,14 @@ def _profile_key(name: str) -> Callable[[Path, bytes], Collection[Secret]]:
         return [profile.api_key] if profile is not None and profile.api_key else []
 
     return keys_in
+
+
+def _profile_reference(name: str) -> Callable[[Path, bytes], Collection[KeyReference]]:
+    def references_in(file: Path, data: bytes) -> Collection[KeyReference]:
+        profile = AgentsFile.parse(data or None, file=str(file)).profile(name) if file.suffix == ".json" else None
+        return [profile.api_key_ref] if profile is not None and profile.api_key_ref else []
+
+    return references_in
 
 
 def _variable(name: str) -> Callable[[Path, bytes], Collection[Secret]]:

@@ -172,3 +172,40 @@ def test_a_killed_removal_is_finished_by_the_next(
     assert holding(user) == []
     assert again.returncode == (0 if left else 4), again.stderr
     assert remove(user, 0, "never", *whole).returncode == 4  # and then there is nothing left to remove
+
+
+# ``creds remove`` dying when the file has let go of the key, before the keyring is asked to or right after.
+FROM_KEYRING = """
+import os, sys
+from canon_ops.keyring.access import Keyring
+delete, when = Keyring.delete, sys.argv[1]
+def deadly(self, reference):
+    if when == "before": os._exit(9)
+    deleted = delete(self, reference)
+    if when == "after": os._exit(9)
+    return deleted
+Keyring.delete = deadly
+from canon_ops.cli.main import run_as
+sys.exit(run_as("canon-ops", "", ["creds", "remove", "--yes", *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_removal_that_is_killed_at_the_keyring_is_finished_by_the_next(tmp_path: Path, when: str) -> None:
+    """BR-44, T1: the reference is gone from the file; the same command finds the entry by the history, and ends it."""
+    user, ring = user_at(tmp_path / "home"), tmp_path / "entries.json"
+    environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), **keyring_variables(ring)}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, *words], env=environ, capture_output=True, text=True, timeout=60)
+
+    moved = run("-m", "canon_ops", "creds", "move", "--to", "keyring")
+    killed = run("-c", FROM_KEYRING, when, "--canon-profile", "ops")
+    left = entries_of(ring)
+
+    again = run("-c", FROM_KEYRING, "never", "--canon-profile", "ops")
+
+    assert (moved.returncode, killed.returncode) == (0, 9), moved.stderr + killed.stderr
+    assert len(left) == (1 if when == "before" else 0)
+    assert again.returncode == (0 if left else 4), again.stderr
+    assert entries_of(ring) == {}

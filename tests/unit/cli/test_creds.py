@@ -356,6 +356,49 @@ class TestRemove:
         assert "The keyring still has canon-ops/ops@" in ran.out
         assert "apiKeyRef" not in user.agents()["ops"]
 
+    @pytest.mark.parametrize(
+        ("mood", "platform", "whole"),
+        [("locked", "canon", False), ("broken", "borgee", False), ("crashing", "canon", True)],
+    )
+    def test_an_entry_that_was_left_goes_with_the_next_run(
+        self, program: Runner, user: User, ring: Path, monkeypatch: pytest.MonkeyPatch, mood: str, platform: str,
+        whole: bool,
+    ) -> None:  # fmt: skip
+        """BR-44: the file has let go of it, the history tells of it, and a person agrees; then nothing is left."""
+        words = ["--platform", "borgee"] if platform == "borgee" else ["--canon-profile", "ops"]
+        words += ["--whole-profile"] if whole and platform == "canon" else []
+        user.write_env(f"BORGEE_API_KEY={OTHER_KEY}\n")
+        program("creds", "move", "--to", "keyring", *words[:2])
+        kept = entries_of(ring)
+        monkeypatch.setenv("TEST_KEYRING_MOOD", mood)
+        program("creds", "remove", "--yes", *words)
+        still = program("creds", "remove", "--yes", *words)
+        monkeypatch.setenv("TEST_KEYRING_MOOD", "")
+
+        planned = program("creds", "remove", "--dry-run", *words)
+        unasked = program("creds", "remove", *words)
+        left = entries_of(ring)
+        again = program("creds", "remove", "--yes", *words)
+
+        assert (still.code, "The keyring may still have canon-ops/" in still.err) == (3, True)
+        assert (planned.code, unasked.code, left) == (0, 2, kept)
+        assert (again.code, entries_of(ring)) == (0, {})
+        assert f"Removed {next(iter(kept))} in the keyring.\n" in again.out
+        assert program("creds", "remove", "--yes", *words).code == 4
+
+    def test_an_entry_that_another_profile_uses_is_not_what_was_left(
+        self, program: Runner, user: User, ring: Path
+    ) -> None:
+        """Two profiles, one reference: the second keeps it, whatever the history says of the first."""
+        program("creds", "move", "--to", "keyring")
+        agents = user.agents()
+        user.agents_file.write_text(json.dumps({**agents, "two": agents["ops"]}))
+        first = program("creds", "remove", "--canon-profile", "ops", "--yes")
+
+        again = program("creds", "remove", "--canon-profile", "ops", "--yes")
+
+        assert (first.code, again.code, len(entries_of(ring))) == (0, 4, 1)
+
     def test_a_direct_key_goes_with_its_environment(self, program: Runner, user: User) -> None:
         """Every line of it, overridden ones included; nothing else in .env."""
         user.write_env(f"A=1\nCANON_API_KEY={OTHER_KEY}\nCANON_API_KEY={KEY}\nCANON_ENVIRONMENT_ID=canon-dev-v1\n")
