@@ -168,6 +168,75 @@ class TestAsking:
         assert (ran.code, ran.json["errors"][0]["code"]) == (4, "keyring_entry_missing")
 
 
+MOODS = ["locked", "broken", "crashing", "no bus"]
+
+
+@pytest.mark.parametrize("mood", MOODS)
+class TestBrokenKeyring:
+    """BR-44: what the bus answers with hinders no command whose key is elsewhere, and is never a traceback."""
+
+    @pytest.fixture
+    def direct(
+        self, user: User, canon: CanonSandbox, ring: Path, mood: str, monkeypatch: pytest.MonkeyPatch
+    ) -> CanonSandbox:
+        """A direct key in force, beside a profile and a Borgee key that are in a keyring which fails."""
+        ends = canon.endpoints
+        binding = {**DEV_BINDING, "environmentId": ends.environment_id, "baseUrl": ends.api, "streamUrl": ends.stream}
+        reference = {"service": "canon-ops", "account": "ops"}
+        user.write_agents(ops=profile_entry(**{**binding, "apiKey": None, "apiKeyRef": reference}))
+        user.write_env(
+            f"CANON_API_KEY={ends.agent_key}\nCANON_ENVIRONMENT_ID={ends.environment_id}\n"
+            f"CANON_BASE_URL={ends.api}\nCANON_STREAM_URL={ends.stream}\nBORGEE_API_KEY_REF=canon-ops/borgee\n"
+        )
+        if mood == "no bus":
+            monkeypatch.delenv("PYTHON_KEYRING_BACKEND")
+            monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={user.home}/none")
+        else:
+            monkeypatch.setenv("TEST_KEYRING_MOOD", mood)
+        return canon
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("creds", "test"),
+            ("creds", "list"),
+            ("creds", "audit"),
+            ("profile", "list"),
+            ("status", "--python", "/nonexistent"),
+            ("doctor", "--only", "creds.present", "--only", "creds.accepted", "--python", "/nonexistent"),
+        ],
+        ids=lambda words: " ".join(words[:2]),
+    )
+    def test_a_key_elsewhere_is_enough(self, program: Runner, direct: CanonSandbox, words: tuple[str, ...]) -> None:
+        """The answer is whole; the keyring's trouble is a remark where somebody asks about it."""
+        ran = program(*words)
+
+        assert (ran.code, "Traceback" in ran.err, "fault in canon-ops" in ran.err) == (0, False, False)
+        assert direct.endpoints.agent_key not in ran.out + ran.err
+
+    def test_doctor_names_the_trouble_and_fails_nothing(self, program: Runner, direct: CanonSandbox, mood: str) -> None:
+        """The check of the keyring itself does not know; the key in force is right all the same."""
+        only = ("--only", "creds.keyring", "--only", "creds.accepted")
+        checks = program("doctor", *only, "--python", "/nonexistent", "--json").json["data"]["checks"]
+
+        status = {check["id"]: check["status"] for check in checks}
+        assert (status["creds.keyring"], status["creds.accepted"]) == ("unknown", "ok")
+        said = " ".join(check["message"] for check in checks if check["id"] == "creds.keyring")
+        assert "keyring" in said and "cannot be asked" in said
+
+    def test_setup_takes_a_key_for_a_file(self, program: Runner, direct: CanonSandbox, user: User, home: Path) -> None:
+        """``setup canon`` with a pasted key needs no keyring unless it is told to use one."""
+        ends = direct.endpoints
+        words = ["--base-url", ends.api, "--stream-url", ends.stream, "--environment", ends.environment_id, "--yes"]
+
+        ran = program("setup", "canon", "--api-key-stdin", "--store", "file", *words, stdin=f"{ends.agent_key}\n")
+        there = program("setup", "canon", "--api-key-stdin", "--store", "keyring", *words, stdin=f"{ends.agent_key}\n")
+
+        assert ran.code == 0, ran.err
+        assert (there.code, "keyring" in there.err.lower()) == (3, True)
+        assert f"CANON_API_KEY={ends.agent_key}" in user.env_file.read_text()
+
+
 class TestMove:
     """A key goes to the keyring and back; at every moment one of the two has it."""
 
