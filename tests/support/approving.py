@@ -158,7 +158,7 @@ class Approving:
         self.store = ApprovalStore(self.file, clock=self.clock)
         self.service = self.gateway("gw")
 
-    def gateway(self, process: str, owner: Owner = OWNER) -> ApprovalService:
+    def gateway(self, process: str, owner: Owner = OWNER, canon: CanonApprovals | None = None) -> ApprovalService:
         """Another gateway over the same file."""
         numbers = itertools.count()
 
@@ -172,7 +172,7 @@ class Approving:
 
         return ApprovalService(
             ApprovalDesk(ApprovalStore(self.file, clock=self.clock), run),
-            self.canon,
+            canon or self.canon,
             self.inbox,
             owner,
             clock=self.clock,

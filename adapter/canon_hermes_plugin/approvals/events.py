@@ -24,6 +24,7 @@ __all__ = [
     "FinishConsume",
     "FinishWake",
     "Gone",
+    "NobodyHeard",
     "RejectCreation",
     "Reserve",
     "SeeReceipt",
@@ -158,6 +159,13 @@ class CreatedLate:
     """Canon has, or may have, a request whose creation was taken over before it got there."""
 
 
+@dataclass(frozen=True, slots=True)
+class NobodyHeard:
+    """The check that fetched a decision under ``claim_id`` was given up before it could tell anybody."""
+
+    claim_id: str
+
+
 Event = (
     Reserve
     | Activate
@@ -169,4 +177,5 @@ Event = (
     | FinishWake
     | CancelSettled
     | CreatedLate
+    | NobodyHeard
 )

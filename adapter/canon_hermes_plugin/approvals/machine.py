@@ -35,6 +35,7 @@ ClaimWake           -           -           -           T17, T18                
 FinishWake          -           -           -           T19                           -        -
 CancelSettled       -           -           -           -                             -        T20
 CreatedLate         -           -           T21         -                             -        T21
+NobodyHeard         -           -           -           T22                           -        -
 ==================  ==========  ==========  ==========  ============================  =======  ========
 
 Invariants, and what breaks when one falls:
@@ -47,7 +48,8 @@ Invariants, and what breaks when one falls:
   it; D47): else a human answers into the void. A creation that was taken over and got to Canon all the same is such a
   request once "Canon does not know it" was believed; while that is being asked, the word is older than the request, so
   it is asked again (T21).
-* A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice.
+* A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice. A check
+  that was given up while its decision was being written has told nobody, so it leaves a wake (T22).
 * A receipt that arrives while Canon is being asked is kept (T14): the answer on its way may be older than it. T8 to a
   check, and every other end, clears it; T9 keeps it, and the next look asks again (R10.31): else nobody asks any more.
 
@@ -83,6 +85,7 @@ from canon_hermes_plugin.approvals.events import (
     FinishConsume,
     FinishWake,
     Gone,
+    NobodyHeard,
     RejectCreation,
     Reserve,
     SeeReceipt,
@@ -159,6 +162,11 @@ def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
             return _changed("T20", entry.with_(cancelPending=False))
         case CreatedLate():
             return _created_late(entry)
+        case NobodyHeard(claim_id):
+            is_theirs = entry.status is Status.RESOLVED and entry.fields.get("answeredToClaimId") == claim_id
+            if not is_theirs or entry.wake_status is not None:
+                return _same("T22", entry)
+            return _changed("T22", entry.with_(wakeStatus=WakeStatus.PENDING.value))
     assert_never(event)
 
 
@@ -248,7 +256,7 @@ def _finish_consume(entry: Entry, event: FinishConsume, now_ms: float) -> Transi
     free = entry.without_claim(ClaimKind.CONSUME)
     match event.answer:
         case Decided(decision, responded_by):
-            return _resolve(free, decision, responded_by, wakes=event.wakes, now_ms=now_ms)
+            return _resolve(free, event, decision, responded_by, now_ms)
         case StillPending(expires_at_ms):
             until = free if expires_at_ms is None else free.with_(expiresAt=expires_at_ms)
             return _changed("T9", until.with_(status=Status.PENDING.value, reconcilePending=False))
@@ -263,13 +271,17 @@ def _finish_consume(entry: Entry, event: FinishConsume, now_ms: float) -> Transi
     assert_never(event.answer)
 
 
-def _resolve(entry: Entry, decision: Decision, responded_by: str | None, *, wakes: bool, now_ms: float) -> Transition:
+def _resolve(
+    entry: Entry, event: FinishConsume, decision: Decision, responded_by: str | None, now_ms: float
+) -> Transition:
     """R10.11: a decision counts only from a named human, and from the expected one when one is expected."""
     who, expected = (responded_by or "").strip(), entry.response_user_id
     if not who or (expected is not None and who != expected):
         orphan = _ended(entry, Status.ORPHANED, now_ms).with_(identityMismatch=True)
         return _changed("T11", orphan.with_(respondedBy=who) if who else orphan)
-    owed: dict[str, Any] = {"wakeStatus": WakeStatus.PENDING.value} if wakes else {"receiptPending": False}
+    owed: dict[str, Any] = {"wakeStatus": WakeStatus.PENDING.value}
+    if not event.wakes:
+        owed = {"receiptPending": False, "answeredToClaimId": event.claim_id}
     resolved = entry.with_(
         status=Status.RESOLVED.value,
         decision=decision.value,

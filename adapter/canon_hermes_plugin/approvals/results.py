@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canon_hermes_plugin.approvals.entry import Entry, Status
 
-__all__ = ["not_here", "of_entry", "requested", "unclear"]
+__all__ = ["not_here", "not_this_agents", "of_entry", "requested", "unclear"]
 
 ASK_AGAIN: Final = "If it is still needed, re-issue the request; do not take this for a refusal."
 
@@ -50,6 +50,12 @@ def of_entry(entry: Entry) -> dict[str, Any]:
 def unclear(entry: Entry) -> dict[str, Any]:
     """Canon's answer meant nothing; the entry is pending again and will be asked about."""
     note = f"Canon's answer could not be understood; the approval stays open and is looked at again. {ASK_AGAIN}"
+    return {"status": "unknown", **_names(entry), "note": note}
+
+
+def not_this_agents(entry: Entry) -> dict[str, Any]:
+    """Canon denies it to this agent, and the entry does not say whose it is."""
+    note = f"Canon knows of no such approval of this agent; it may be another one's, and stays open. {ASK_AGAIN}"
     return {"status": "unknown", **_names(entry), "note": note}
 
 

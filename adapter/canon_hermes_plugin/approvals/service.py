@@ -33,6 +33,7 @@ from canon_hermes_plugin.approvals.events import (
     FinishConsume,
     FinishWake,
     Gone,
+    NobodyHeard,
     RejectCreation,
     Reserve,
     SeeReceipt,
@@ -40,7 +41,7 @@ from canon_hermes_plugin.approvals.events import (
     TimedOut,
     Unclear,
 )
-from canon_hermes_plugin.approvals.machine import ClaimLost
+from canon_hermes_plugin.approvals.machine import ClaimLost, Transition
 from canon_hermes_plugin.approvals.needs import Action, is_due, is_of, nearest_lease_ms, need_of
 from canon_hermes_plugin.approvals.wish import Wish
 from canon_hermes_plugin.owner import Owner
@@ -52,6 +53,7 @@ __all__ = ["ApprovalService", "CanonPort", "NotActivated", "Wake", "WakePort", "
 
 SHORT_TIMEOUT_S: Final = 1_800  # the generic ceiling of older servers, C1
 LONGEST_PAUSE_S: Final = 60.0  # R10.45
+LONGEST_LIFE_MS: Final = 72 * 3_600_000  # R10.6
 RETRYABLE: Final = frozenset({408, 409, 425, 429})  # a refusal that may yet turn out to have created it, R10.14
 
 
@@ -153,6 +155,7 @@ class ApprovalService:
         self._conversations = conversations
         self._trouble = trouble
         self._at_work: set[str] = set()
+        self._not_mine: dict[str, float] = {}  # until when another agent may ask for it
 
     # Asking
 
@@ -277,6 +280,8 @@ class ApprovalService:
         if not is_of(entry, self._owner, self._conversations()):
             return results.not_here(approval_id)
         entry, answer = await self._ask(entry, wakes=False)
+        if isinstance(answer, Gone) and not entry.status.is_terminal:
+            return results.not_this_agents(entry)
         return results.unclear(entry) if isinstance(answer, Unclear) else results.of_entry(entry)
 
     async def _ask(self, entry: Entry, *, wakes: bool) -> tuple[Entry, Answer | None]:
@@ -286,15 +291,37 @@ class ApprovalService:
         if not claimed.is_change or claimed.entry is None:
             return claimed.entry or entry, None
         answer: Answer = Unclear()
+        written: Answer | None = None
         try:
             answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
         except ApiError as error:
             if error.status not in (404, 409):
                 raise
             answer = Gone()
+            if self._may_be_anothers(entry):  # left open for its own agent, and no longer asked about by this one
+                self._not_mine[entry.approval_id] = entry.expires_at_ms + LONGEST_LIFE_MS
+                written = Unclear()
         finally:  # whatever happened, a cancellation too, is written down
-            finished = await self._desk.apply(entry.approval_id, FinishConsume(claim_id, answer, wakes))
+            finished = await self._finish(entry.approval_id, FinishConsume(claim_id, written or answer, wakes))
         return finished.entry or entry, answer
+
+    async def _finish(self, approval_id: str, finish: FinishConsume) -> Transition:
+        try:
+            return await self._desk.apply(approval_id, finish)
+        except asyncio.CancelledError:  # it is on the disk by now, and nobody will ever read what this call returns
+            if not finish.wakes:
+                await self._desk.apply(approval_id, NobodyHeard(finish.claim_id))
+            raise
+
+    def _may_be_anothers(self, entry: Entry) -> bool:
+        """An entry of the published plugin does not say whose it is, and agents share rooms: what Canon denies to this
+        agent may be another one's, who has until the longest expiry to ask for it (A1; Canon wire 9.6)."""
+        return entry.owner is None and self._clock.now_ms() < entry.expires_at_ms + LONGEST_LIFE_MS
+
+    def _is_mine(self, entry: Entry, conversations: Container[str]) -> bool:
+        """Whether this process looks after it."""
+        is_anothers = self._not_mine.get(entry.approval_id, 0.0) > self._clock.now_ms()
+        return is_of(entry, self._owner, conversations) and not is_anothers
 
     # Hearing and waking
 
@@ -307,7 +334,7 @@ class ApprovalService:
             RegistryDamaged, DiskError, LockTimeout: it could not be looked up or remembered (R10.46).
         """
         entry = await self._desk.get(approval_id)
-        if entry is None or not is_of(entry, self._owner, self._conversations()):
+        if entry is None or not self._is_mine(entry, self._conversations()):
             return False
         seen = await self._desk.apply(approval_id, SeeReceipt())
         return seen.entry is not None
@@ -320,7 +347,7 @@ class ApprovalService:
         try:
             while True:
                 entry = await self._desk.get(approval_id)
-                if entry is None or not is_of(entry, self._owner, self._conversations()):
+                if entry is None or not self._is_mine(entry, self._conversations()):
                     return
                 now_ms = self._clock.now_ms()
                 need = need_of(entry, now_ms=now_ms)
@@ -338,7 +365,7 @@ class ApprovalService:
         return tuple(
             entry.approval_id
             for entry in await self._desk.read()
-            if is_of(entry, self._owner, conversations) and is_due(entry, now_ms=now_ms)
+            if self._is_mine(entry, conversations) and is_due(entry, now_ms=now_ms)
         )
 
     async def pass_over(
@@ -355,7 +382,7 @@ class ApprovalService:
         mine = [
             entry
             for entry in await self._desk.read()
-            if is_of(entry, self._owner, conversations) and (only is None or entry.approval_id in only)
+            if self._is_mine(entry, conversations) and (only is None or entry.approval_id in only)
         ]
         counts: Counter[str] = Counter()
         failed: set[str] = set()

@@ -60,6 +60,7 @@ WHY: Final = {
     "T18": "the last telling was abandoned; telling the agent",
     "T19": "the telling ended",
     "T20": "taken back at Canon",
+    "T22": "the check that had the decision was given up; the agent is to be told",
     "T21": "Canon had it after others took it over",
 }
 

@@ -17,6 +17,7 @@ from canon_hermes_plugin.approvals.events import (
     FinishConsume,
     FinishWake,
     Gone,
+    NobodyHeard,
     RejectCreation,
     Reserve,
     SeeReceipt,
@@ -287,6 +288,18 @@ def test_t21_a_request_that_came_late(status: Status) -> None:
         changed(asked, FinishConsume("second", Gone(), wakes=True), "T11")
     else:
         unchanged(entry, CreatedLate(), "T21")
+
+
+def test_t22_a_check_that_told_nobody() -> None:
+    """T22: its decision is owed a wake; one that another check told, or that is owed or delivered already, is not."""
+    told = changed(at(Status.CONSUMING), FinishConsume("held", Decided(Decision.DENY, "owner-1"), wakes=False), "T8")
+
+    assert changed(told, NobodyHeard("held"), "T22").wake_status is WakeStatus.PENDING
+    unchanged(told, NobodyHeard("another"), "T22")
+    for wake in WakeStatus:
+        unchanged(at(Status.RESOLVED, wake=wake, answeredToClaimId="held"), NobodyHeard("held"), "T22")
+    for status in set(Status) - {Status.RESOLVED}:
+        unchanged(at(status), NobodyHeard("held"), "T22")
 
 
 def test_t17_t18_one_wakes() -> None:

@@ -19,7 +19,7 @@ from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.files.lock import LockTimeout
-from tests.support.approving import OWNER, Approving, broken, refused, until
+from tests.support.approving import OWNER, Approving, CanonApprovals, broken, refused, until
 
 INVOICE = read_wish(title="File invoice", question="Proceed?", options=["yes", "no"], context={"Supplier": "Acme"})
 
@@ -443,6 +443,26 @@ async def test_a_check_that_is_cancelled(world: Approving) -> None:
     assert len(world.inbox.wakes) == 1
 
 
+async def test_a_check_that_is_cancelled_with_the_answer(world: Approving) -> None:
+    """R10.31: the decision is on its way to the disk when the host gives the tool up: the agent is woken, once."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    check = asyncio.create_task(world.service.check(approval_id, conversation_id="convo-1"))
+    await until(lambda: world.canon.consumes)
+    while not check.done():
+        if world.entry(approval_id)["status"] == "resolved":
+            check.cancel()
+        await asyncio.sleep(0)
+    assert check.cancelled()
+
+    assert await world.service.due() == (approval_id,)
+    for _ in range(2):
+        await world.service.follow_up(approval_id)
+
+    assert [wake.decision for wake in world.inbox.wakes.values()] == [Decision.ALLOW]
+    assert (world.inbox.attempts, len(world.canon.consumes)) == (1, 1)
+
+
 async def test_an_answer_that_means_nothing(world: Approving) -> None:
     """T12, R10.20: unknown for now, and still open."""
     approval_id = await ask(world)
@@ -700,11 +720,53 @@ async def test_agents_that_share_a_home(world: Approving) -> None:
     await world.service.pass_over()
     assert sorted(approval_id for _, approval_id, _ in world.canon.consumes) == sorted([mine, "published"])
     assert (await other.check(mine, conversation_id="convo-1"))["status"] == "unknown"
-    assert await other.due() == ()
+    assert await other.due() == ("published",), "what Canon denied to one agent of the room may be the other's"
 
+    assert world.entry("published")["status"] == "pending"
     assert world.entry("foreign")["status"] == "pending"
     assert world.entry("theirs")["status"] == "pending"
     assert OWNER.agent_id == "agent_1"
+
+
+@pytest.mark.parametrize("how", ["pass", "check"])
+async def test_an_approval_that_may_be_another_agents(world: Approving, how: str) -> None:
+    """A1, Canon wire 9.6: an entry without an owner in a room of both agents is 404 for one of them; that one leaves it
+    open, and does not ask again and again; its own agent gets the answer."""
+    approval_id = await ask(world)
+    entry = world.store.read().entries[approval_id].without("environmentId", "agentId")
+    world.file.write_bytes(_rendered(entry))
+    theirs = CanonApprovals(world.clock)
+    other = world.gateway("other", Owner("env", "agent_2"), theirs)
+
+    if how == "pass":
+        await other.settle_start()
+    else:
+        result = await other.check(approval_id, conversation_id="convo-1")
+        assert (result["status"], "decision" in result) == ("unknown", False)
+    for _ in range(3):
+        assert await other.due() == ()
+        await other.settle_start()
+    assert (world.entry(approval_id)["status"], len(theirs.consumes)) == ("pending", 1)
+
+    world.canon.answer(approval_id, "allow")
+    await world.service.settle_start()
+
+    assert [wake.approval_id for wake in world.inbox.wakes.values()] == [approval_id]
+
+
+async def test_an_approval_of_nobody_comes_to_its_end(world: Approving) -> None:
+    """A1: nobody can ask for it any more once the longest life after its expiry is over."""
+    approval_id = await ask(world)
+    entry = world.store.read().entries[approval_id].without("environmentId", "agentId")
+    world.file.write_bytes(_rendered(entry))
+    del world.canon.held[approval_id]
+    await world.service.settle_start()
+    assert world.entry(approval_id)["status"] == "pending"
+
+    world.clock._elapsed_s += 145 * 3600
+    await world.service.follow_up(approval_id)
+
+    assert world.entry(approval_id)["status"] == "orphaned"
 
 
 async def test_an_abandoned_creation_that_never_reached_canon(world: Approving) -> None:
