@@ -19,11 +19,25 @@ from pathlib import Path
 
 from tests.support.environments import CHECKOUT, Environment, NotInstalled, minor_of
 
-__all__ = ["ABSENT", "Failure", "Outcome", "Row", "exit_code", "minors", "reasons", "run", "run_all", "say", "table"]
+__all__ = [
+    "ABSENT",
+    "Failure",
+    "Outcome",
+    "Row",
+    "exit_code",
+    "hermes_of",
+    "minors",
+    "reasons",
+    "run",
+    "run_all",
+    "say",
+    "table",
+]
 
 ABSENT = "no such Python here"
 ROW_LIMIT_S = 1800
 WORKERS = 2 * (os.cpu_count() or 1)  # as in `make test`: many tests wait
+ASK_LIMIT_S = 60
 HERE = "here"
 REASONS_SHOWN = 10
 LINES_SHOWN = 40
@@ -39,6 +53,7 @@ class Row:
         marker: which tests, as pytest's ``-m`` takes it.
         arguments: more for pytest, such as paths.
         counts: its failure fails the target.
+        hermes: what its interpreter must say as ``hermes_cli.__version__``; None when the row is about no host.
     """
 
     labels: tuple[str, ...]
@@ -46,6 +61,7 @@ class Row:
     marker: str
     arguments: tuple[str, ...] = ()
     counts: bool = True
+    hermes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +162,8 @@ def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
         python = environment.make(say=say)
     except NotInstalled as exc:
         return trouble(f"not installed: {exc}")
+    if row.hermes is not None and (found := hermes_of(environment)) != row.hermes:
+        return trouble(f"another Hermes: asked for {row.hermes}, {python} has {found}")
     report, log = environment.folder / "report.xml", environment.folder.with_name(f"{environment.name}.log")
     report.unlink(missing_ok=True)
     command = [
@@ -164,6 +182,17 @@ def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
     if not report.exists():
         return trouble(f"no report: see {Path(environment.parent, log.name)}\n{_end_of(log)}")
     return read_report(row, date, report.read_text(encoding="utf-8"), time.monotonic() - began)
+
+
+def hermes_of(environment: Environment) -> str:
+    """``hermes_cli.__version__`` of the environment, as its interpreter says it, or what it said instead."""
+    asked = subprocess.run(
+        [str(environment.interpreter), "-c", "import hermes_cli; print(hermes_cli.__version__)"],
+        cwd=environment.folder, env=entered(os.environ, environment), capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, timeout=ASK_LIMIT_S, check=False,
+    )  # fmt: skip
+    lines = (asked.stdout if asked.returncode == 0 else asked.stderr).strip().splitlines()
+    return lines[-1] if lines else f"nothing (exit code {asked.returncode})"
 
 
 def _end_of(log: Path) -> str:

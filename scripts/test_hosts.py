@@ -67,6 +67,7 @@ def row(release: str, minor: str) -> Row:
         END_TO_END,
         REFUSAL_TESTS if release in REFUSED else (),
         counts=release not in NEXT,
+        hermes=release,
     )
 
 

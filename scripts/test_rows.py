@@ -78,7 +78,7 @@ def _without_host(name: str, minor: str, constraints: tuple[str, ...] = ()) -> R
 
 def _beside(release: str, minor: str) -> Row:
     host = test_hosts.row(release, minor)
-    return Row((f"beside Hermes {release}", minor), host.environment, WITHOUT_HOST)
+    return Row((f"beside Hermes {release}", minor), host.environment, WITHOUT_HOST, hermes=release)
 
 
 def main(arguments: list[str] | None = None) -> int:

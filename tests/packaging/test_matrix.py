@@ -85,6 +85,52 @@ def test_a_row_that_cannot_start_shows_the_end_of_its_log(tmp_path: Path, capsys
     assert "the disk is full" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        pytest.param("echo 2.0", "another Hermes: asked for 1.0, ", id="another"),
+        pytest.param("echo ImportError: no hermes_cli >&2; exit 1", "has ImportError: no hermes_cli", id="none"),
+        pytest.param("exit 0", "has nothing (exit code 0)", id="silent"),
+    ],
+)
+def test_a_row_whose_host_is_another_runs_nothing_and_fails(
+    says: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SC.19: the interpreter of a row is asked for its Hermes, and another than the row's fails before any test."""
+    environment = a_host(tmp_path, f'case "$1" in -c) {says};; *) echo tests >> {tmp_path}/ran;; esac')
+
+    code = run_all([Row(("1.0", "3"), environment, "host", hermes="1.0")], ("Hermes", "Python"), tmp_path / "results")
+
+    assert code == 1
+    assert words in capsys.readouterr().out
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_row_whose_host_is_the_one_asked_for_runs(tmp_path: Path) -> None:
+    """SC.19: with the version that was asked for the tests are started."""
+    environment = a_host(tmp_path, f'case "$1" in -c) echo 1.0;; *) echo tests >> {tmp_path}/ran;; esac')
+
+    run_all([Row(("1.0", "3"), environment, "host", hermes="1.0")], ("Hermes", "Python"), tmp_path / "results")
+
+    assert (tmp_path / "ran").exists()
+
+
+def test_every_row_of_the_hosts_says_which_hermes_it_is() -> None:
+    """SC.19: no row of the matrix goes unasked, nor one of the dependencies beside a host."""
+    rows = test_hosts.matrix([], [])
+
+    assert [row.hermes for row in rows] == [row.labels[0] for row in rows]
+    assert [row.hermes for row in test_rows.rows(["lowest", "0.19.0"], ["here"])] == [None, "0.19.0"]
+
+
+def a_host(folder: Path, script: str) -> Environment:
+    """An environment whose interpreter is a shell script."""
+    environment = Environment("host", parent=str(folder))
+    program(environment.interpreter, script)
+    environment.folder.joinpath(".made-from").write_text(environment.recipe())
+    return environment
+
+
 def test_the_table_names_what_does_not_count() -> None:
     """One line a row, the labels first."""
     lines = table([outcome(passed=2, seconds=7.6), outcome(failed=1, counts=False)], ("Hermes", "Python")).splitlines()
