@@ -36,10 +36,13 @@ def prepare(path: Path) -> None:
     """Make sure that ``path`` is a private file in a private folder; create what is missing, durably.
 
     The folder belongs to the database: a mode that lets others in is tightened. A file is never tightened, since
-    others may have read it already; that is for a person to judge.
+    others may have read it already; that is for a person to judge. Links above the folder, and the folder itself as a
+    link, are followed, because people keep a Hermes home on another disk; but what a link leads to was made by somebody
+    for more than this, so its mode is theirs to change.
 
     Raises:
-        UnsafeFile: the folder or a file is a link, has another owner, more names, or a mode open to others.
+        UnsafeFile: a file is a link, has more names, or a mode open to others; the folder is a link to one that is
+            open to others; either has another owner.
         DurableError: the operating system refused.
     """
     try:
@@ -91,7 +94,11 @@ def _prepare_folder(folder: Path) -> None:
     found = folder.stat()
     if found.st_uid != os.geteuid():
         raise _foreign(folder, found.st_uid)
-    if stat.S_IMODE(found.st_mode) & OTHERS:
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & OTHERS:
+        if folder.is_symlink():
+            what = f"others may enter {folder}, a symbolic link to {folder.readlink()} (permissions {mode:04o})"
+            raise _unsafe(folder, what, f"chmod 700 {shlex.quote(str(folder))}")
         folder.chmod(FOLDER_MODE)
 
 

@@ -74,6 +74,49 @@ def test_an_open_folder_is_tightened(path: Path) -> None:
     assert mode_of(path.parent) == 0o700
 
 
+def a_linked_folder(path: Path, target: Path, mode: int) -> None:
+    target.mkdir(mode=mode)
+    target.chmod(mode)
+    path.parent.parent.mkdir(parents=True)
+    path.parent.symlink_to(target)
+
+
+def test_a_private_folder_on_another_disk_is_used(path: Path, tmp_path: Path) -> None:
+    """The folder may be a link: the file stands, private, where it leads."""
+    a_linked_folder(path, tmp_path / "disk", 0o700)
+
+    prepare(path)
+
+    assert mode_of(tmp_path / "disk" / path.name) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
+def test_what_a_link_leads_to_is_not_tightened(path: Path, tmp_path: Path, mode: int) -> None:
+    """A folder that others use keeps its mode: it is refused, with the command that would change it."""
+    a_linked_folder(path, tmp_path / "shared", mode)
+
+    with pytest.raises(UnsafeFile, match=f"symbolic link to {tmp_path / 'shared'} .permissions {mode:04o}") as caught:
+        prepare(path)
+
+    assert caught.value.fix == f"chmod 700 {path.parent}"
+    assert mode_of(tmp_path / "shared") == mode
+    assert list((tmp_path / "shared").iterdir()) == []
+
+
+def test_a_link_above_the_folder_is_followed(path: Path, tmp_path: Path) -> None:
+    """A Hermes home that is a link: our folder below it is made, or tightened, as everywhere."""
+    (tmp_path / "disk").mkdir(mode=0o755)
+    path.parent.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.parent.symlink_to(tmp_path / "disk")
+    (tmp_path / "disk").chmod(0o755)
+    (tmp_path / "disk" / path.parent.name).mkdir(mode=0o755)
+
+    prepare(path)
+
+    assert mode_of(path.parent) == 0o700
+    assert mode_of(tmp_path / "disk") == 0o755
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o602, 0o660])
 def test_a_file_that_others_may_open_is_refused(path: Path, mode: int) -> None:
     """I5: a file with any bit for group or others is not trusted, and the cure can be pasted."""
