@@ -138,7 +138,7 @@ def _entry(*, has_skill: bool) -> dict[str, Any]:
         "standalone_sender_fn": _send_standalone,
         "allowed_users_env": "CANON_ALLOWED_USERS",
         "allow_all_env": "CANON_ALLOW_ALL_USERS",
-        "max_message_length": 0,  # no limit: a host cuts longer texts into messages that each notify; we cut into parts
+        "max_message_length": 0,  # no limit: a host would cut into messages that each notify; docs/decisions/0019
         "pii_safe": False,
         "allow_update_command": True,
         "platform_hint": f"{PLATFORM_HINT} {SKILL_HINT}" if has_skill else PLATFORM_HINT,

@@ -12,7 +12,7 @@ same frames, which is what ``tests/property/test_sse.py`` proves. Three facts ma
 The grammar is Canon's, which is narrower than the web's: a frame without a name or without data is dropped whole,
 its id included (so keep-alives are nothing); a name and an id are trimmed; a data line loses one leading space.
 
-Source: Canon wire 6.2; canon-adapter R2.11, D23.
+Source: Canon wire 6.2; canon-adapter R2.11, D23; docs/decisions/0020 for the blanks of data.
 """
 
 from __future__ import annotations
