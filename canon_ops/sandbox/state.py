@@ -128,7 +128,7 @@ class World:
         self.sent: dict[tuple[str, str], Sent] = {}  # (agent, client message id)
         self.finals: Counter[tuple[str, str]] = Counter()  # (agent, turn) -> turn_complete messages stored
         self.notifications: Counter[str] = Counter()  # conversation -> messages that notified people
-        self.authority_claims: dict[tuple[str, str], str | None] = {}  # (agent, source message) -> first turn
+        self.authority_claims: dict[tuple[str, str], str] = {}  # (agent, source message) -> first turn
         self.nodes: dict[tuple[str, str], Node] = {}
         self.node_writes: dict[tuple[str, str], deque[Json]] = {}
         self.turns: dict[tuple[str, str], TurnLog] = {}

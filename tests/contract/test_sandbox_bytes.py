@@ -176,6 +176,26 @@ def test_a_stream_begins_and_carries_a_message(box: CanonSandbox) -> None:
     )
 
 
+def test_a_reply_authority_serves_the_turn_that_used_it_first(box: CanonSandbox) -> None:
+    """Parts of one turn pass, the next turn is refused with it and taken without it."""
+    with RawStream(box.endpoints.stream, box.endpoints.agent_key) as stream:
+        box.wait("connected")
+        box.human.say(None, "what is owed?")
+        stream.read_until('"replyAuthority"')
+    authority = json.dumps(json.loads(stream.frames()[2]["data"])["replyAuthority"]).encode()
+
+    def send(turn: bytes, with_authority: bool) -> tuple[int, object]:
+        body = b'{"conversationId":"conv_direct","text":"42","metadata":{"turnId":"' + turn + b'"}'
+        body += b',"replyAuthority":' + authority + b"}" if with_authority else b"}"
+        head = (b"POST /messages/send HTTP/1.1", b"Host: x", b"Authorization: Bearer $KEY")
+        answer = api(box, lines(*head, b"Content-Type: application/json", body=body))
+        return answer.status, answer.json().get("code")
+
+    assert [send(b"turn-a", True)[0] for _ in range(2)] == [200, 200]
+    assert send(b"turn-b", True) == (403, "REPLY_AUTHORITY_INVALID")
+    assert send(b"turn-b", False)[0] == 200
+
+
 def test_a_stream_goes_on_where_the_cursor_stands(box: CanonSandbox) -> None:
     """Last-Event-ID replays what followed, in order, and nothing else."""
     with RawStream(box.endpoints.stream, box.endpoints.agent_key) as first:

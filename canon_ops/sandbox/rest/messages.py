@@ -116,7 +116,11 @@ def shape_fault(world: World, body: Json) -> Reply | None:
 
 
 def _authority(world: World, call: Call, room: Conversation, body: Json) -> Reply | None:
-    """Check a reply authority; the first use remembers the turn. None when all is well or there is none."""
+    """Check a reply authority. None when all is well or there is none.
+
+    The first use claims it for its turn: further parts of that turn pass, another turn's do not. A send that names no
+    turn claims nothing.
+    """
     given = body.get("replyAuthority")
     if given is None:
         return None
@@ -129,8 +133,12 @@ def _authority(world: World, call: Call, room: Conversation, body: Json) -> Repl
         return wrong
     if call.now_ms > datetime.fromisoformat(issued["expiresAt"]).timestamp() * 1000:
         return refusal(403, "The reply authority has expired", "REPLY_AUTHORITY_EXPIRED")
-    claim = (call.caller.agent_id, source.message_id)
-    world.authority_claims.setdefault(claim, body.get("metadata", {}).get("turnId"))
+    turn_id = body.get("metadata", {}).get("turnId")
+    if turn_id is None:
+        return None
+    claimed_by = world.authority_claims.setdefault((call.caller.agent_id, source.message_id), turn_id)
+    if claimed_by != turn_id:
+        return refusal(403, "The reply authority belongs to another turn", "REPLY_AUTHORITY_INVALID")
     return None
 
 

@@ -137,6 +137,25 @@ def test_a_reply_authority_is_checked_against_its_message() -> None:
     assert world.authority_claims == {("agent_sandbox", question.message_id): "t1"}
 
 
+def test_a_reply_authority_serves_one_turn() -> None:
+    """Canon wire 11.4.4: its first use claims it for a turn; another turn answers without it, or not at all."""
+    world = a_world()
+    say(world)
+    [(_, payload)] = events_of(world)
+    authority = payload["replyAuthority"]
+
+    def answer(turn: str | None, **body: Any) -> int:
+        return send(world, metadata={"turnId": turn} if turn else {}, **body).status
+
+    outside = answer(None, replyAuthority=authority)
+    first = [answer("t1", replyAuthority=authority, text=text) for text in ("part", "end")]
+    second = answer("t2", replyAuthority=authority)
+
+    assert (outside, first, second) == (200, [200, 200], 403)
+    assert answer("t2") == 200
+    assert answer("t1", replyAuthority=authority) == 200
+
+
 def test_a_reply_to_something_unknown_is_taken() -> None:
     """Synthetic trigger ids name no message and are stored as they are."""
     world = a_world()
