@@ -13,13 +13,13 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from canon_ops.sandbox.journal import Entry
+from canon_ops.sandbox.node_audit import CLOSED_STATES, order_of_nodes, silent_nodes
 from canon_ops.sandbox.records import Message
 from canon_ops.sandbox.state import World
 
 __all__ = ["RULES", "Breach", "breaches"]
 
 KEYLESS_PATHS = ("/healthz/", "/health", "/agents/register", "/agents/status/*", "/files/*")
-CLOSED_STATES = ("completed", "interrupted", "idle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _authority(world: World, journal: Sequence[Entry]) -> Iterator[str]:
 
 
 def _order(world: World, journal: Sequence[Entry]) -> Iterator[str]:
-    """The final message comes before the node's deletion, the deletion before the closing state."""
+    """The final message comes before the closing state."""
     finals: dict[tuple[str | None, str], int] = {}
     for entry in _sends(journal):
         metadata = entry.body.get("metadata", {})
@@ -151,6 +151,8 @@ RULES: Final[dict[str, Rule]] = {
     "the key never leaks": _key,
     "an authority stays in its turn": _authority,
     "order at the end of a turn": _order,
+    "a node is deleted after the answer and before the close": order_of_nodes,
+    "a silence leaves no text on its node": silent_nodes,
     "no null": _null,
     "nothing unexpected": _unexpected,
 }
