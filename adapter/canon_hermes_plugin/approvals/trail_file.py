@@ -5,6 +5,7 @@ Source: the issue's item 3.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,14 +106,25 @@ class TrailFile:
             try:
                 if not is_new and not self._ends_with_a_line(descriptor):
                     data = b"\n" + data  # a write that a crash tore off
-                os.write(descriptor, data)
-                self._disk.sync(descriptor)
+                self._write_whole(descriptor, data)
             finally:
                 os.close(descriptor)
             if is_new:
                 self._disk.sync_folder(self.file.parent)
         except OSError as error:
             raise explain(error, self.file) from error
+
+    def _write_whole(self, descriptor: int, data: bytes) -> None:
+        """All of it or nothing: half a line would be told from a cut end by nobody, for ever."""
+        size = os.fstat(descriptor).st_size
+        try:
+            while data:
+                data = data[self._disk.write(descriptor, data) :]
+            self._disk.sync(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):  # then the next line begins on a line of its own
+                os.ftruncate(descriptor, size)
+            raise
 
     def _ends_with_a_line(self, descriptor: int) -> bool:
         size = os.fstat(descriptor).st_size

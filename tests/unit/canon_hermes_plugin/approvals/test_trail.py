@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from canon_hermes_plugin.approvals.events import (
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.approvals.trail import read_lines, shortened
 from canon_hermes_plugin.owner import Owner
+from canon_ops.files.disk import Disk, DiskError
 from canon_ops.runtime.clock import ManualClock
 
 OWNER = Owner("env", "agent_1")
@@ -226,3 +229,41 @@ def test_old_lines_go_with_their_approvals(store: ApprovalStore) -> None:
     assert shortened(lines, book, before_ms=late) == tuple(lines), "a living approval keeps its lines"
     rewrite(store, lambda rows: [rows[0], *rows[2:]])
     assert findings(store) != []
+
+
+class SmallDisk(Disk):
+    """Takes a few bytes at a time, and no more than ``room`` of them."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, "full")
+        count = os.write(descriptor, data[: min(7, self.room)])
+        self.room -= count
+        return count
+
+
+@pytest.mark.parametrize("room", [0, 1, 7, 100])
+def test_a_full_disk_leaves_no_half_line(store: ApprovalStore, room: int) -> None:
+    """What does not fit is not there at all; when there is room again the trail is whole, and so is the registry."""
+    trail, registry = store.trail.file.read_bytes(), store.file.read_bytes()
+    full = ApprovalStore(store.file, clock=CLOCK, process="gateway 8", disk=SmallDisk(room))
+
+    with pytest.raises(DiskError):
+        full.apply_one("hermes-3", Reserve("hermes-3", "convo-1", "c", 9e12, OWNER))
+
+    assert (store.trail.file.read_bytes(), store.file.read_bytes()) == (trail, registry)
+    life(store, "hermes-4")
+    assert findings(store) == []
+
+
+def test_a_disk_that_takes_little_at_a_time(store: ApprovalStore) -> None:
+    """A short write goes on where it stopped."""
+    slow = ApprovalStore(store.file, clock=CLOCK, process="gateway 8", disk=SmallDisk(10**6))
+
+    life(slow, "hermes-3")
+
+    assert findings(store) == []
+    assert [line.approval_id for line in store.audit()[1]][-1] == "hermes-3"
