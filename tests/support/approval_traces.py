@@ -161,6 +161,10 @@ class Process:
 
     # The inbox's side
 
+    async def look(self, conversation_id: str) -> None:
+        if await self._at("look", "before") == "lose":
+            raise broken()
+
     async def wake(self, wake: Wake) -> None:
         if await self._at("wake", "before") == "lose":
             raise OSError("disk full")
@@ -230,7 +234,7 @@ class Director:
                 self.told.append(("human", word, by))
 
 
-NETWORK = {"create", "consume", "cancel", "wake"}
+NETWORK = {"create", "consume", "cancel", "look", "wake"}
 
 
 @dataclass(frozen=True)

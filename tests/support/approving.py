@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.service import ApprovalService, Wake
+from canon_hermes_plugin.approvals.service import ApprovalService, Wake, WakeRefused
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError, TransportFailure
@@ -137,6 +137,14 @@ class Inbox:
     wakes: dict[str, Wake] = field(default_factory=dict)
     attempts: int = 0
     fails: list[BaseException] = field(default_factory=list)
+
+    looks: int = 0
+    refusal: WakeRefused | None = None
+
+    async def look(self, conversation_id: str) -> None:
+        self.looks += 1
+        if self.refusal is not None:
+            raise self.refusal
 
     async def wake(self, wake: Wake) -> None:
         self.attempts += 1

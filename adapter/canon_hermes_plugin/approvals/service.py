@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from canon_hermes_plugin.approvals import results
 from canon_hermes_plugin.approvals.batch import EntryDamaged
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import CREATE_LEASE_MS, Decision, Entry, Status
+from canon_hermes_plugin.approvals.entry import CREATE_LEASE_MS, TEXT_LIMIT, Decision, Entry, Status
 from canon_hermes_plugin.approvals.events import (
     Activate,
     Answer,
@@ -92,12 +92,15 @@ class WakeRefused(RuntimeError):
 
 
 class WakePort(Protocol):
-    """Where wakes go. It returns once the wake is on the disk, and raises when it is not (A5).
+    """Where wakes go. :class:`WakeRefused` says that one may not be there at all."""
 
-    :class:`WakeRefused` says that it may not be there at all.
-    """
+    async def look(self, conversation_id: str) -> None:
+        """Find out whether a turn may start there; it may take its time, so no lease is held meanwhile (R10.33)."""
+        ...
 
-    async def wake(self, wake: Wake) -> None: ...
+    async def wake(self, wake: Wake) -> None:
+        """Return once the wake is on the disk; raise when it is not (A5)."""
+        ...
 
 
 def _nobody_hears(approval_id: str, error: Exception) -> None:
@@ -444,12 +447,21 @@ class ApprovalService:
     async def _wake(self, entry: Entry) -> None:
         if self._wakes is None:
             return
+        refusal: WakeRefused | None = None
+        try:
+            await self._wakes.look(entry.conversation_id)
+        except WakeRefused as refused:
+            if entry.wake_error == str(refused)[:TEXT_LIMIT]:
+                raise  # it stands there already: a refusal that lasts is not written down at every look
+            refusal = refused
         claim_id = self._new_id(32)
         claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
         if not claimed.is_change or claimed.entry is None:
             return
         finish = FinishWake(claim_id, is_delivered=False)
         try:
+            if refusal is not None:
+                raise refusal
             await self._wakes.wake(_wake_of(claimed.entry))
             finish = FinishWake(claim_id, is_delivered=True)
         except WakeRefused as refused:
@@ -464,15 +476,21 @@ def _wake_of(entry: Entry) -> Wake:
     decision = entry.decision
     assert decision is not None, "a wake is owed for a decision only"  # noqa: S101
     said = f"Canon approval {entry.approval_id} resolved: {decision}"
+    summary = _one_line(entry.summary)
     return Wake(
         key=f"canon-detached-approval:{entry.approval_id}",
-        text=f"{said} — {entry.summary}" if entry.summary else said,
+        text=f"{said} — {summary}" if summary else said,
         conversation_id=entry.conversation_id,
         user_id=entry.responded_by or "canon-approval",
         session_key=entry.requesting_session_key,
         approval_id=entry.approval_id,
         decision=decision,
     )
+
+
+def _one_line(text: str) -> str:
+    """A line break in what a model once wrote must not look like another decision, or like our own words (D34)."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _read_answer(answer: ApprovalAnswer) -> Answer:

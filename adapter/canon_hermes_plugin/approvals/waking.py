@@ -56,22 +56,35 @@ class Waking:
         self._intake = intake
         self._session_of = session_of
 
+    async def look(self, conversation_id: str) -> None:
+        """Ask Canon whether the agent is still in the room.
+
+        Raises:
+            WakeRefused: it is not.
+            CanonOpsError: the rooms could not be asked for.
+        """
+        await self._intake.refresh_rooms()
+        self._room(conversation_id)
+
     async def wake(self, wake: Wake) -> None:
         """Put the decision into the inbox.
 
         Raises:
             WakeRefused: the agent is not in the room.
-            CanonOpsError: the rooms could not be asked for, or the inbox could not be written.
+            DurableError: the inbox could not be written.
         """
-        await self._intake.refresh_rooms()
-        room = self._intake.rooms.rooms.get(wake.conversation_id)
-        if room is None:
-            raise WakeRefused(f"the agent is no longer in the conversation {wake.conversation_id}")
+        room = self._room(wake.conversation_id)
         actor = self._actor(wake, room)
         try:
             await self._intake.take_own(message_of(wake, actor))
         except NotAdmitted as refused:
             raise WakeRefused(f"the turn may not start: {refused}") from refused
+
+    def _room(self, conversation_id: str) -> Conversation:
+        room = self._intake.rooms.rooms.get(conversation_id)
+        if room is None:
+            raise WakeRefused(f"the agent is no longer in the conversation {conversation_id}")
+        return room
 
     def _actor(self, wake: Wake, room: Conversation) -> str | None:
         """The first in whose session the request was made; when there is none, the first of all."""

@@ -97,6 +97,8 @@ async def test_a_room_that_was_left_is_not_woken() -> None:
     intake = Intake(Rooms())
 
     with pytest.raises(WakeRefused, match="no longer in the conversation c1"):
+        await Waking(intake, session_of).look("c1")
+    with pytest.raises(WakeRefused, match="no longer in the conversation c1"):
         await Waking(intake, session_of).wake(WAKE)
 
     assert intake.taken == []
@@ -112,8 +114,11 @@ async def test_what_fails_is_told(way: str) -> None:
         else Intake(rooms("user-1"), refusal=NotAdmitted("no"))
     )
 
+    waking = Waking(intake, session_of)
+
     with pytest.raises(ServiceTrouble if way == "rooms" else WakeRefused):
-        await Waking(intake, session_of).wake(WAKE)
+        await waking.look("c1")
+        await waking.wake(WAKE)
 
 
 # --- on the disk ------------------------------------------------------------------------------------------------------
