@@ -310,7 +310,10 @@ CASES: list[tuple[str, Any, list[str]]] = [
 
 @pytest.mark.parametrize(("name", "value", "errors"), CASES, ids=[name for name, *_ in CASES])
 def test_each_error_in_its_words(name: str, value: Any, errors: list[str]) -> None:
-    """S12.1 to S12.35: exactly these errors, in this order, and the value is as it was."""
+    """S12.1, S12.2, S12.3, S12.4, S12.5, S12.6, S12.7, S12.8, S12.9, S12.10, S12.11, S12.12, S12.13, S12.14, S12.15,
+    S12.16, S12.17, S12.18, S12.19, S12.20, S12.21, S12.22, S12.23, S12.24, S12.25, S12.26, S12.27, S12.28, S12.29,
+    S12.30, S12.31, S12.32, S12.33, S12.34, S12.35: exactly these errors, in this order, and the value is as it was.
+    """
     before = copy.deepcopy(value) if "deep" not in name else None
 
     assert validate_card(value) == {"ok": not errors, "errors": errors}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -321,13 +322,16 @@ async def test_an_answer_that_does_not_count(world: Approving, expected: str, by
 async def test_not_yet(world: Approving) -> None:
     """S10.22: the server's expiry is taken over."""
     approval_id = await ask(world)
-    until = world.canon.held[approval_id].request.expires_at_ms
+    held = world.canon.held[approval_id]
+    until = held.request.expires_at_ms - 3_600_000
+    held.request = replace(held.request, expires_at_ms=until)  # the server has shortened it since
 
     result = await world.service.check(approval_id, conversation_id="convo-1")
 
     assert result == {
         "status": "pending", "approvalId": approval_id, "conversationId": "convo-1", "expiresAt": until,
     }  # fmt: skip
+    assert (world.entry(approval_id)["status"], world.entry(approval_id)["expiresAt"]) == ("pending", until)
 
 
 async def test_nobody_answered_in_time(world: Approving) -> None:
@@ -551,8 +555,25 @@ async def test_an_abandoned_creation_with_a_receipt(world: Approving) -> None:
     assert (len(world.canon.consumes), len(world.inbox.wakes)) == (1, 1)
 
 
+async def test_an_abandoned_creation_whose_first_question_fails(world: Approving) -> None:
+    """S10.33: the scan asks, fails, and asks again; then the agent hears of it."""
+    approval_id = await abandoned(world)
+    world.canon.answer(approval_id, "allow")
+    world.canon.fails_before = [broken()]
+
+    with pytest.raises(RequestFailed):
+        await world.service.follow_up(approval_id)
+    first = world.entry(approval_id)
+    assert await world.service.due() == (approval_id,)
+    await world.service.follow_up(approval_id)
+
+    assert (first["status"], first["reconcilePending"]) == ("pending", True)
+    assert world.entry(approval_id)["wakeStatus"] == "delivered"
+    assert len(world.inbox.wakes) == 1
+
+
 async def test_an_abandoned_creation_without_a_receipt(world: Approving) -> None:
-    """S10.32, S10.33: the scan asks; a failure is asked about again, until it is known."""
+    """S10.32: the scan asks; a failure is asked about again, until it is known."""
     approval_id = await abandoned(world)
     assert await world.service.due() == (approval_id,)
     await world.service.follow_up(approval_id)
@@ -642,7 +663,7 @@ async def test_a_blocking_approvals_receipt_is_not_ours(world: Approving) -> Non
 
 
 async def test_a_receipt_after_a_check(world: Approving) -> None:
-    """S10.26, S10.36: who asked has the answer; nobody is woken for it."""
+    """S10.36: who asked has the answer; nobody is woken for it."""
     approval_id = await ask(world)
     world.canon.answer(approval_id, "allow")
     await world.service.check(approval_id, conversation_id="convo-1")
@@ -654,8 +675,43 @@ async def test_a_receipt_after_a_check(world: Approving) -> None:
     assert await world.service.due() == ()
 
 
+async def test_a_receipt_during_a_check(world: Approving) -> None:
+    """S10.26: the check asks, the receipt arrives meanwhile, the check resolves; a later scan finds nothing to do."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.canon.pause_after = asyncio.Event()
+    check = asyncio.create_task(world.service.check(approval_id, conversation_id="convo-1"))
+    await until(lambda: world.canon.consumes)
+    await hear(world, approval_id)
+    during = world.entry(approval_id)
+    world.canon.pause_after.set()
+
+    assert (await check)["decision"] == "allow"
+    assert await world.service.due() == ()
+    await world.service.settle_start()
+
+    assert (during["status"], during["receiptPending"]) == ("consuming", True)
+    assert (len(world.canon.consumes), world.inbox.wakes) == (1, {})
+    assert world.entry(approval_id)["receiptPending"] is False
+    assert "wakeStatus" not in world.entry(approval_id)
+
+
+async def test_two_wakes_at_the_same_time(world: Approving) -> None:
+    """S10.45, R10.33: both see that a wake is owed, and both try to claim it; one does."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.inbox.fails = [OSError("disk")]
+    with pytest.raises(OSError, match="disk"):
+        await hear(world, approval_id)
+    others = [world.service, world.gateway("other")]
+
+    await asyncio.gather(*(gateway.follow_up(approval_id) for gateway in others))
+
+    assert (world.inbox.looks, world.inbox.attempts, len(world.inbox.wakes)) == (3, 2, 1)
+
+
 async def test_two_gateways_hear_it(world: Approving) -> None:
-    """S10.45, R10.33: both are told; one asks, one wakes."""
+    """R10.33: both are told; one asks, one wakes."""
     approval_id = await ask(world)
     world.canon.answer(approval_id, "allow")
     other = world.gateway("other")
@@ -670,7 +726,7 @@ async def test_two_gateways_hear_it(world: Approving) -> None:
 
 
 async def test_a_start_settles_what_is_open(world: Approving) -> None:
-    """S10.37 to S10.40: asked about once each, counted, and a second start finds nothing to do."""
+    """S10.37, S10.39, S10.40: asked about once each, counted, and a second start finds nothing to do."""
     resolved, lost, quiet = [await ask(world) for _ in range(3)]
     world.canon.answer(resolved, "allow")
     del world.canon.held[lost]
@@ -681,7 +737,11 @@ async def test_a_start_settles_what_is_open(world: Approving) -> None:
     assert counts == {"resolved": 1, "unknown": 1, "pending": 1}
     assert again == {"pending": 1}
     assert [approval_id for _, approval_id, _ in world.canon.consumes].count(resolved) == 1
-    assert list(world.inbox.wakes) == [f"canon-detached-approval:{resolved}"]
+    ((key, wake),) = world.inbox.wakes.items()
+    assert (key, wake.key, wake.user_id, world.inbox.attempts) == (
+        f"canon-detached-approval:{resolved}", f"canon-detached-approval:{resolved}", "owner-1", 1,
+    )  # fmt: skip
+    assert world.entry(resolved)["wakeStatus"] == "delivered"
     assert world.entry(quiet)["status"] == "pending"
 
 
