@@ -110,7 +110,7 @@ def next_moment(now_ms: int, ids: Iterable[str]) -> str:
     """
     newest = max((found[0] for each in ids if (found := _MOMENT.match(each))), default="")
     try:
-        newest_ms = round(datetime.strptime(newest, "%Y%m%dT%H%M%S.%f%z").timestamp() * 1000)
+        newest_ms = round(datetime.fromisoformat(newest).timestamp() * 1000)
     except ValueError:  # there is none, or a name that is no date
         newest_ms = 0
     ms = max(now_ms, newest_ms + 1)

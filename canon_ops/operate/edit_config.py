@@ -7,10 +7,11 @@ for a plan and for the deed, so that what was shown is what is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from canon_ops.errors import RefusedError, UsageError
+from canon_ops.errors import CanonOpsError, RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.history import Retention
 from canon_ops.files.transaction import Transaction, edit_files
@@ -151,7 +152,12 @@ def sparing_comments(home: HermesHome, retention: Retention | None = None) -> Re
     """A retention that leaves the text in the history from which lost comments can come back (``config heal``)."""
 
     def spare() -> tuple[str, ...]:
-        from canon_ops.operate.heal_config import last_commented  # a short history needs none of it
+        from canon_ops.operate.kept_config import is_ours_alone  # a short history needs none of it
+
+        with suppress(CanonOpsError):
+            if is_ours_alone(home):
+                return ()
+        from canon_ops.operate.heal_config import last_commented  # reads and compares every text
 
         return last_commented(home)
 
