@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.hermes.contract_check import contract_differences
+from canon_ops.hermes.contract_check import NEEDS, contract_differences
 from scripts.contract_table import PAGE, cells, column
 from tests.support.gateways import Stage
 from tests.support.hosts import THIS_HOST
@@ -32,11 +32,12 @@ def test_the_scenario_of_the_page_runs(stage: Stage) -> None:
     documented_scenario()(stage)
 
 
-def test_the_page_of_hosts_says_what_this_host_has() -> None:
+@pytest.mark.parametrize("platform", NEEDS)
+def test_the_page_of_hosts_says_what_this_host_has(platform: str) -> None:
     """docs/hosts.md: the column of this host holds exactly the differences that its interpreter describes."""
-    told = column(PAGE.read_text(encoding="utf-8"), THIS_HOST.hermes)
+    told = column(PAGE.read_text(encoding="utf-8"), platform, THIS_HOST.hermes)
 
-    found = contract_differences(Path(sys.executable), environ=os.environ)
+    found = contract_differences(Path(sys.executable), environ=os.environ, platform=platform)
 
     assert told is not None, "python -m scripts.contract_table"
     assert told == cells(found)
