@@ -32,6 +32,7 @@ __all__ = [
     "run_all",
     "say",
     "table",
+    "total",
 ]
 
 ABSENT = "no such Python here"
@@ -103,8 +104,19 @@ class Outcome:
         return word if self.counts else f"{word} (does not count)"
 
 
-def run_all(rows: Iterable[Row], headings: Sequence[str], results: Path, extra: Iterable[str] = ()) -> int:
-    """Run the rows one at a time, tell each, write ``results`` as JSON, print the table; the exit code."""
+def run_all(
+    rows: Iterable[Row],
+    headings: Sequence[str],
+    results: Path,
+    extra: Iterable[str] = (),
+    *,
+    limit_s: float | None = None,
+) -> int:
+    """Run the rows one at a time, tell each, write ``results`` as JSON, print the table; the exit code.
+
+    Args:
+        limit_s: what the tests of all rows may take together; more is told, and is for people to judge.
+    """
     outcomes = []
     for row in rows:
         say(f"{' '.join(row.labels)} ...")
@@ -116,9 +128,19 @@ def run_all(rows: Iterable[Row], headings: Sequence[str], results: Path, extra: 
     results.parent.mkdir(exist_ok=True)
     results.write_text(json.dumps([asdict(one) for one in outcomes], indent=1), encoding="utf-8")
     say("\n" + table(outcomes, headings))
+    say(total(outcomes, limit_s))
     if all(one.trouble == ABSENT for one in outcomes):
         say("Nothing was run: no row's Python is on this machine. PYTHONS=here takes the one of .venv.")
     return exit_code(outcomes)
+
+
+def total(outcomes: Iterable[Outcome], limit_s: float | None) -> str:
+    """What the tests of all rows took, environments not counted, and the limit where there is one."""
+    seconds = sum(one.seconds for one in outcomes)
+    if limit_s is None:
+        return f"{seconds:.0f} s of tests"
+    verdict = "within" if seconds <= limit_s else "over"
+    return f"{seconds:.0f} s of tests, {verdict} the limit of {limit_s:.0f} s"
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:

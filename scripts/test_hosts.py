@@ -26,6 +26,7 @@ REFUSED = ("0.17.0",)
 PYTHONS = ("3.11", "3.12", "3.13")
 GROUPS = {"next": NEXT, "refused": REFUSED}
 END_TO_END = "host and not long"
+LIMIT_S = 900.0  # all rows with their environments made
 REFUSAL_TESTS = ("tests/acceptance/test_refused_host.py",)
 
 
@@ -83,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         for one in rows:
             say(f"{' '.join(one.labels)}: {one.environment.make(say=say) if one.environment else ABSENT}")
         return 0
-    return run_all(rows, ("Hermes", "Python"), CHECKOUT / ".hosts" / "results.json", extra)
+    return run_all(rows, ("Hermes", "Python"), CHECKOUT / ".hosts" / "results.json", extra, limit_s=LIMIT_S)
 
 
 if __name__ == "__main__":

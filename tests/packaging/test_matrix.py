@@ -9,7 +9,19 @@ import pytest
 
 from canon_ops.hermes.audited import AUDITED_HOSTS, Evidence
 from scripts import test_hosts, test_rows
-from scripts.matrix import ABSENT, Failure, Outcome, Row, entered, exit_code, read_report, reasons, run_all, table
+from scripts.matrix import (
+    ABSENT,
+    Failure,
+    Outcome,
+    Row,
+    entered,
+    exit_code,
+    read_report,
+    reasons,
+    run_all,
+    table,
+    total,
+)
 from tests.support.environments import CHECKOUT, Environment, find_python, minor_of
 
 pytestmark = pytest.mark.checkout
@@ -263,3 +275,18 @@ def test_a_row_enters_its_environment() -> None:
     environ = entered({"PATH": "/bin", "HERMES_HOME": "/h", "PYTHONPATH": "/p", "LANG": "C"}, environment)
 
     assert environ == {"PATH": f"{CHECKOUT / '.hosts' / 'x' / 'bin'}:/bin", "LANG": "C"}
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "told"),
+    [
+        (None, "7 s of tests"),
+        (7.0, "7 s of tests, within the limit of 7 s"),
+        (6.0, "7 s of tests, over the limit of 6 s"),
+    ],
+)
+def test_what_all_rows_took_is_told(limit_s: float | None, told: str) -> None:
+    """The sum over the rows, and whether it keeps the target's promise."""
+    rows = [Outcome(("a",), True, "2026-01-01", seconds=3.5), Outcome(("b",), False, "2026-01-01", seconds=3.5)]
+
+    assert total(rows, limit_s) == told
