@@ -34,7 +34,7 @@ test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=
 test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
 	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
-test-elsewhere: $(STAMP)  ## on one Python: the other hosts, the refused one, the lowest dependencies and the newest
+test-elsewhere: test-contract  ## on one Python: the contract suite, the other hosts, the refused one, the lowest dependencies and the newest
 	$(MAKE) test-hosts HOSTS="0.18.2 0.21.0.post1 next refused" PYTHONS=here
 	$(MAKE) test-rows ROWS="lowest newest" PYTHONS=here
 
@@ -68,8 +68,11 @@ generate: $(STAMP)  ## write completions, manual pages, command reference and JS
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+test-contract: $(STAMP)  ## the suite that the published plugins pass, with our plugin on the host of .venv
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m long -k canon-ops tests/acceptance/test_published_registration.py tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
+
 test-interop: $(STAMP)  ## the sandboxes against the published plugins in real gateways and the published Borgee clients (made in .hosts, once)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_published_registration.py tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 	$(BIN)/python -m pytest tests/contract/test_borgee_client.py tests/contract/test_borgee_bytes.py $(TEST_ARGS)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_borgee_published_inbox.py $(TEST_ARGS)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_approvals_published.py $(TEST_ARGS)

@@ -37,6 +37,7 @@ from canon_hermes_plugin.approvals.machine import TransitionError
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.owner import Owner
 from tests.support.environments import Environment, find_python
+from tests.support.tools import is_missing
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -59,7 +60,7 @@ class Theirs:
             without_dependencies=package,
         )
         if base is None and not environment.is_made:
-            pytest.skip("the published plugin needs Python 3.13, which is not on this machine")
+            is_missing("the published plugin needs Python 3.13")
         self._process = subprocess.Popen(
             [str(environment.make()), str(DRIVER)],
             stdin=subprocess.PIPE,

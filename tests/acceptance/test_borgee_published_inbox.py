@@ -21,6 +21,7 @@ from canon_ops.sandbox.model.server import ModelSandbox
 from tests.support.borgee_gateways import BorgeeStage, borgee_config
 from tests.support.environments import Environment, find_python
 from tests.support.homes import build_home
+from tests.support.tools import is_missing
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host, pytest.mark.long]
@@ -32,7 +33,7 @@ def published_python() -> Path:
     requirements = ("hermes-agent==0.18.2", "borgee-hermes-plugin==0.3.1")
     environment = Environment("borgee-published-0.3.1", python=base, requirements=requirements)
     if base is None and not environment.is_made:
-        pytest.skip("the published plugin needs Python 3.13, which is not on this machine")
+        is_missing("the published plugin needs Python 3.13")
     return environment.make()
 
 

@@ -21,6 +21,7 @@ from tests.support.card_differences import Reason, reasons
 from tests.support.card_driver import unusual
 from tests.support.card_judges import Judge, NoPython, published_interpreter
 from tests.support.card_maker import CardMaker
+from tests.support.tools import is_missing
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 
@@ -33,7 +34,7 @@ def published() -> Iterator[Judge]:
     try:
         judge = Judge(published_interpreter())
     except NoPython as error:
-        pytest.skip(str(error))
+        is_missing(str(error))
     yield judge
     judge.stop()
 

@@ -1,8 +1,8 @@
-"""What the published plugin's agent does beyond answering: questions, cards, silence, verbs, media.
+"""What a Canon plugin's agent does beyond answering: questions, cards, silence, verbs, media.
 
-The same black boxes as in ``test_published_plugin``; here they settle interactions, the verb wire and media.
+The same plugins as in ``test_published_plugin``, ours among them: interactions, verb wire and media are settled here.
 
-Command approvals are missing on purpose: both plugins fail inside their host before Canon is called (their
+Command approvals are missing on purpose: both published plugins fail inside their host before Canon is called (their
 ``send_exec_approval`` does not know the keyword ``allow_permanent``), so there is nothing of them to see here.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from canon_ops.sandbox.model.server import ModelRequest
-from tests.support.published import PUBLISHED, Scene, published_scene
+from tests.support.published import CONTRACT, Scene, expectations, published_scene
 
-pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.host, pytest.mark.timeout(900)]
 
 CONTROL = "canon_runtime_control"
 CARD = {
@@ -35,11 +35,17 @@ CARD = {
 }
 
 
-@pytest.fixture(scope="module", params=PUBLISHED, ids=lambda host: host.name)
+@pytest.fixture(scope="module", params=CONTRACT)
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with published_scene(tmp_path_factory.mktemp("published"), request.param) as running:
         running.ask("[say ready]")
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _not_built(request: pytest.FixtureRequest, scene: Scene) -> Iterator[None]:
+    with expectations(request, scene):
+        yield
 
 
 def call_of(tool: str, **arguments: Any) -> str:
@@ -156,7 +162,7 @@ def test_the_hosts_own_question_goes_the_same_way(scene: Scene) -> None:
     """The clarify tool becomes an input with choices; a failing consume in between is survived."""
     fault = scene.box.fault("consume-503")
     message_id = scene.box.human.say(scene.room, call_of("clarify", question="Which ledger?", choices=["2025", "2026"]))
-    [asked] = scene.box.wait("interaction", kind="input", timeout_s=60)
+    [asked] = scene.box.wait("interaction", kind="input", timeout_s=20)
     scene.box.wait("fired", name="consume-503", timeout_s=60)
 
     scene.box.human.answer(asked["id"], value="2026")
