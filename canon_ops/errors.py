@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 
+_STARTERS = frozenset({"the", "there"})
+
+
 class ExitCode(IntEnum):
     """What the process says when it ends. Source: command-line contract, section 5."""
 
@@ -78,6 +81,14 @@ class CanonOpsError(Exception):
         self.file = file
         self.line = line
         self.column = column
+
+    @property
+    def sentence(self) -> str:
+        """``what``, begun and ended as a sentence is; a first word that may be a name stays as it is."""
+        text = self.what
+        if text.partition(" ")[0] in _STARTERS:
+            text = text[0].upper() + text[1:]
+        return text if text.endswith((".", "!", "?", "…", ":")) or "\n" in text else f"{text}."
 
 
 class UsageError(CanonOpsError):

@@ -21,7 +21,6 @@ class Terminated(KeyboardInterrupt):
     """
 
 
-_STARTERS = frozenset({"the", "there"})
 _LONGEST = 200  # characters of a message that nobody here wrote
 
 
@@ -47,7 +46,7 @@ def failure_of(exc: BaseException) -> Failure:
             return found
     match exc:
         case CanonOpsError():
-            problem = Problem(exc.code, _sentence(exc.what), exc.fix, exc.file, exc.line, exc.column)
+            problem = Problem(exc.code, exc.sentence, exc.fix, exc.file, exc.line, exc.column)
             return Failure(problem, exc.exit_code, is_ours=exc.code == "internal")
         case Terminated():
             return Failure(Problem("terminated", "Terminated."), ExitCode.TERMINATED)
@@ -65,10 +64,3 @@ def _short(text: str) -> str:
     """One line of a foreign message; the rest is in the traceback."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-
-
-def _sentence(text: str) -> str:
-    """Messages of several rooms, begun and ended alike; a word that may be a name stays as it is."""
-    if text.partition(" ")[0] in _STARTERS:
-        text = text[0].upper() + text[1:]
-    return text if text.endswith((".", "!", "?", "…", ":")) or "\n" in text else f"{text}."

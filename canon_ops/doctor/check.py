@@ -136,7 +136,7 @@ def from_error(status: Status, error: CanonOpsError) -> Finding:
     """The finding that an error of ours amounts to: its sentence, its place, its fix."""
     return Finding(
         status,
-        error.what,
+        error.sentence,
         Fix(error.fix) if error.fix else None,
         Place(error.file, error.line, error.column),
         {"code": error.code},

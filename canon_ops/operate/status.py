@@ -230,7 +230,7 @@ def read_status(
         try:
             return read()
         except CanonOpsError as error:
-            trouble.append(InTheWay(about, error.code, error.what, error.fix))
+            trouble.append(InTheWay(about, error.code, error.sentence, error.fix))
             return None
 
     state = part("gateway", lambda: read_state(home))
