@@ -17,7 +17,7 @@ from canon_ops.sandbox.node_audit import CLOSED_STATES, order_of_nodes, silent_n
 from canon_ops.sandbox.records import Message
 from canon_ops.sandbox.state import World
 
-__all__ = ["RULES", "Breach", "breaches"]
+__all__ = ["RULES", "RULES_IN_PEACE", "Breach", "breaches"]
 
 KEYLESS_PATHS = ("/healthz/", "/health", "/agents/register", "/agents/status/*", "/files/*")
 
@@ -33,9 +33,14 @@ class Breach:
 Rule = Callable[[World, Sequence[Entry]], Iterator[str]]
 
 
-def breaches(world: World, journal: Sequence[Entry]) -> list[Breach]:
-    """Everything that a client should not have done, by rule."""
-    return [Breach(name, what) for name, rule in RULES.items() for what in rule(world, journal)]
+def breaches(world: World, journal: Sequence[Entry], *, in_peace: bool = False) -> list[Breach]:
+    """Everything that a client should not have done, by rule.
+
+    Args:
+        in_peace: the client lived through all of it and its server served it: the order of its requests counts too.
+    """
+    rules = {**RULES, **RULES_IN_PEACE} if in_peace else RULES
+    return [Breach(name, what) for name, rule in rules.items() for what in rule(world, journal)]
 
 
 def _agent_messages(world: World) -> Iterator[Message]:
@@ -151,9 +156,13 @@ RULES: Final[dict[str, Rule]] = {
     "the key never leaks": _key,
     "an authority stays in its turn": _authority,
     "order at the end of a turn": _order,
-    "a node is deleted after the answer and before the close": order_of_nodes,
     "a silence leaves no text on its node": silent_nodes,
     "no null": _null,
     "nothing unexpected": _unexpected,
 }
-"""Every rule by name."""
+"""Every rule by name that holds whatever happens."""
+
+RULES_IN_PEACE: Final[dict[str, Rule]] = {
+    "a node is deleted after the answer and before the close": order_of_nodes,
+}
+"""What a client that died in between, or whose server failed it, cannot be held to."""

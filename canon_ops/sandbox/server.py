@@ -140,9 +140,13 @@ class CanonSandbox:
     def journal(self, *, after: int = 0) -> list[Json]:
         return self.human.journal(after=after)
 
-    def breaches(self) -> list[Breach]:
-        """What the clients did that a well-behaved one never does; empty after a clean run."""
-        return self.engine.read(lambda world: breaches(world, list(self.engine.journal)))
+    def breaches(self, *, in_peace: bool = False) -> list[Breach]:
+        """What the clients did that a well-behaved one never does; empty after a clean run.
+
+        Args:
+            in_peace: no client died and no fault met one, so the order of requests counts as well.
+        """
+        return self.engine.read(lambda world: breaches(world, list(self.engine.journal), in_peace=in_peace))
 
     def wait(self, what: str | Callable[[World], Any], *, timeout_s: float = 30, **match: Any) -> Any:
         """Block until something has happened, and give the evidence.

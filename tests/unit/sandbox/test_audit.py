@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from canon_ops.sandbox.audit import RULES, breaches
+from canon_ops.sandbox.audit import RULES, RULES_IN_PEACE, breaches
 from canon_ops.sandbox.journal import Journal
 from canon_ops.sandbox.state import World
 from tests.support.canon_calls import NOW_MS, a_world, call, say
@@ -59,7 +59,7 @@ class Run:
         self.do("POST", "/agent/verbs/no_reply", frame)
 
     def broken(self) -> list[str]:
-        return [breach.rule for breach in breaches(self.world, list(self.journal))]
+        return [breach.rule for breach in breaches(self.world, list(self.journal), in_peace=True)]
 
 
 def test_a_proper_turn_breaks_nothing() -> None:
@@ -159,7 +159,7 @@ BREAKERS: dict[str, Callable[[Run], None]] = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [*RULES, *RULES_IN_PEACE])
 def test_each_rule_finds_its_breach(rule: str) -> None:
     """Exactly that rule speaks; what was salvaged had been deleted too early."""
     run = Run()
@@ -206,7 +206,9 @@ def test_the_order_at_a_node(moves: list[str], told: list[str]) -> None:
     for move in moves:
         steps.get(move, partial(run.turn, move))()
 
-    assert [each.what for each in breaches(run.world, list(run.journal)) if each.rule == NODE_ORDER] == told
+    assert [
+        each.what for each in breaches(run.world, list(run.journal), in_peace=True) if each.rule == NODE_ORDER
+    ] == told
 
 
 def test_a_deletion_that_the_server_refused_was_made_in_its_place() -> None:
