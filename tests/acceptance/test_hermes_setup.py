@@ -36,19 +36,17 @@ def canon() -> Iterator[CanonSandbox]:
 
 
 class HermesScreen(Screen):
-    """A terminal with Hermes on it.
+    """A terminal with Hermes on it, wiped by each ENTER: what an answered list has left there looks like the next."""
 
-    Attributes:
-        lists: how many lists have been answered; what an earlier one has left on the screen looks like a new one.
-    """
-
-    lists = 0
+    def type(self, keys: str) -> None:
+        if ENTER in keys:
+            self.wipe()
+        super().type(keys)
 
 
 def choose(screen: HermesScreen, label: str, *, key: str = DOWN) -> None:
-    """Wait for a new list of Hermes, move in it until the row with ``label`` is marked, and take it."""
-    screen.wait_for(lambda text: screen.raw.count(b"ENTER/SPACE select") > screen.lists and label in text)
-    screen.lists += 1
+    """Wait for a list of Hermes, move in it until the row with ``label`` is marked, and take it."""
+    screen.wait_for(lambda text: "ENTER/SPACE select" in text and label in text)
     for _ in range(40):
         here = screen.wait_for(lambda text: marked_row(text) is not None)
         if label in str(marked_row(here)):
@@ -114,7 +112,7 @@ def test_an_agent_is_registered_inside_hermes_setup(
     agents = json.loads((tmp_path / ".canon" / "agents.json").read_text())
     assert agents["ops"]["agentName"] == "Ops"
     assert "CANON_AGENT=ops" in (tmp_path / ".hermes" / ".env").read_text()
-    assert "agk_live" not in text
+    assert b"agk_live" not in screen.raw
 
 
 def test_leaving_the_dialogue_leaves_hermes_setup_running(environ: dict[str, str], tmp_path: Path) -> None:
@@ -122,7 +120,7 @@ def test_leaving_the_dialogue_leaves_hermes_setup_running(environ: dict[str, str
     with HermesScreen([HERMES, "gateway", "setup"], environ, rows=60, echo=True) as screen:
         reach_canon(screen)
         choose(screen, "Register or reconnect an agent")
-        screen.wait_for(lambda shown: "Canon profile" in shown.splitlines()[-1])
+        screen.wait_for(lambda shown: "Canon profile" in "".join(shown.splitlines()[-1:]))
         screen.type(CTRL_C)
         screen.wait_for("Canon is left as it is.")
         screen.type(ENTER)

@@ -71,6 +71,10 @@ class Screen:
         """Press keys."""
         self._child.send(keys)
 
+    def wipe(self) -> None:
+        """Forget what the screen shows, as a person does who has read it; ``raw`` keeps everything."""
+        self._screen.reset()
+
     def wait_for(self, seen: str | Callable[[str], bool], *, timeout_s: float = 20.0) -> str:
         """Read until the screen shows ``seen``; gives the screen's text."""
         look = seen if callable(seen) else lambda text: seen in text
