@@ -9,7 +9,9 @@ In this process an event is done when the host has the message. When the hand-ov
 replay; a message that fails again and again is given up with an error in the log, because one bad message must not make
 the agent deaf. What an earlier process left is handed over from the inbox, at the head of its conversation.
 
-Source: Canon adapter R2.13, R2.14, R3.1; decisions X1-X4; defects D21, D25, D35, D56.
+How a message reaches the host is the business of handing.py; what is our own, of own_offers.py.
+
+Source: Canon adapter R2.13, R2.14; decisions X1-X4; defects D21, D25, D56.
 """
 
 from __future__ import annotations
@@ -23,29 +25,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from canon_hermes_plugin import binding, inbound, rooms
-from canon_hermes_plugin import corrections as corrections_
 from canon_hermes_plugin import cursor as cursors
-from canon_hermes_plugin.corrections import Correction, Corrections
+from canon_hermes_plugin import inbound, rooms
+from canon_hermes_plugin.corrections import Correction
 from canon_hermes_plugin.cursor import Cursor, Ticket
-from canon_hermes_plugin.dedupe import Seen
-from canon_hermes_plugin.inbound import Drop, DropReason, Inbound, Request, Suppress, Wake
+from canon_hermes_plugin.handing import Handing
+from canon_hermes_plugin.inbound import Request, Suppress, Wake
 from canon_hermes_plugin.inbox.adoption import Adoption
 from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inbox.items import Item, Settlement
 from canon_hermes_plugin.inbox.keeper import Inbox, Remains
-from canon_hermes_plugin.inbox.marks import noted
 from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
 from canon_hermes_plugin.inbox.store import Receipt
-from canon_hermes_plugin.inert import Neutraliser
 from canon_hermes_plugin.lanes import Lanes
-from canon_hermes_plugin.own_messages import is_own, readdressed
+from canon_hermes_plugin.own_messages import is_own
+from canon_hermes_plugin.own_offers import OwnOffers
 from canon_hermes_plugin.rooms import Rooms
-from canon_hermes_plugin.suppressed import Suppressed
 from canon_ops.durable import DurableError
-from canon_ops.errors import CanonOpsError
-from canon_ops.settings.options import UserAccess
-from canon_ops.wire.agents import AgentIdentity, Conversation
+from canon_ops.wire.agents import AgentIdentity
 from canon_ops.wire.events import (
     AgentContext,
     ConversationUpdated,
@@ -57,11 +54,10 @@ from canon_ops.wire.events import (
     StreamTrouble,
     parse_event,
 )
-from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.messages import MessageCreated
 from canon_ops.wire.sse import Frame
 
-__all__ = ["Inflow", "NotAdmitted"]
+__all__ = ["Inflow"]
 
 logger = logging.getLogger(__name__)
 
@@ -70,24 +66,15 @@ ATTEMPTS: Final = 3
 FAILURES_REMEMBERED: Final = 256
 
 
-class NotAdmitted(Exception):
-    """A message of ours may start no turn as things are."""
-
-
 class Inflow:
-    """The inbound side of one connection, and what it remembers.
+    """The inbound side of one connection.
 
     Args:
-        identity: who we are, as Canon said at connect.
-        conversations: the rooms, as Canon listed them at connect.
-        fetch_rooms: asks Canon for the rooms again.
-        hand_over: gives a message to the host.
-        amend: corrects a message that the host has and has not begun with.
+        handing: the way of a message to the host, and what is known of the rooms.
         control: takes a signal of a conversation.
         replay: asks for everything after the cursor once more.
         inbox: where messages are recorded.
         remains: what the last gateway left in it.
-        session_of: the host's session of a message.
         missed: told that a stretch of the stream was missed.
         given_up: tells a conversation that a message of it was given up.
         answered: told that a person has answered an approval; whose, it finds out.
@@ -96,61 +83,42 @@ class Inflow:
 
     def __init__(
         self,
+        handing: Handing,
         *,
-        identity: AgentIdentity,
-        conversations: tuple[Conversation, ...],
-        access: UserAccess,
-        neutralise: Neutraliser,
-        fetch_rooms: Callable[[], Awaitable[tuple[Conversation, ...]]],
-        hand_over: Callable[[Request], Awaitable[None]],
-        amend: Callable[[str, str | None], bool],
         control: Callable[[str], Awaitable[None]],
         replay: Callable[[], None],
         inbox: Inbox,
         remains: Remains,
-        session_of: Callable[[Request], str],
         missed: Callable[[], None],
         given_up: Callable[[str], Awaitable[None]],
         answered: Callable[[str], Awaitable[None]],
         unheard: Callable[[], None],
     ) -> None:
-        self.identity = identity
-        self._access = access
-        self._neutralise = neutralise
-        self._fetch_rooms = fetch_rooms
-        self._hand_over = hand_over
-        self._amend = amend
         self._control = control
         self._replay = replay
         self._inbox = inbox
-        self._session_of = session_of
         self._missed = missed
         self._given_up = given_up
         self._answered = answered
         self._unheard = unheard
         self._opens_blind = False
-        self._refused: dict[str, tuple[JsonObject, Item | None]] = {}  # ours, to be offered again
-        self._state = Inbound(
-            Seen(remains.known),
-            rooms.listed(Rooms(), conversations),
-            Suppressed(remains.background),
-        )
-        self._corrections = Corrections()
         self._cursor = Cursor(remains.cursor)
         self._is_first = remains.is_first
         self._failures: OrderedDict[str, int] = OrderedDict()
         self._room = asyncio.Semaphore(IN_WORK)
         self._lanes = Lanes(lambda error: logger.error("Canon: an event could not be handled", exc_info=error))
+        self._handing = handing
+        self.own = OwnOffers(handing, inbox, self._lanes, give_up=self._end_and_tell)
+
+    @property
+    def identity(self) -> AgentIdentity:
+        """Who we are, as Canon said last."""
+        return self._handing.identity
 
     @property
     def rooms(self) -> Rooms:
         """What is known of the conversations."""
-        return self._state.rooms
-
-    @property
-    def access(self) -> UserAccess:
-        """Whose messages start turns."""
-        return self._access
+        return self._handing.state.rooms
 
     @property
     def cursor(self) -> str | None:
@@ -180,122 +148,24 @@ class Inflow:
         """Take over what an earlier process left, in the order in which it had come; called before the stream opens."""
         for item in items:
             if is_own(item.payload):
-                self._state.seen.admit(item.item_id)
-                self._lanes.add(item.conversation_id, partial(self._again_own, item, adoption))
+                self.own.recover(item, adoption)
                 continue
-            admission = inbound.admit(
-                self._state, item.payload, identity=self.identity, access=self._access, neutralise=self._neutralise
-            )
-            self._state = admission.state
-            if isinstance(admission.verdict, Wake):
-                wake = admission.verdict
-                self._lanes.add(wake.conversation_id, partial(self._again, item, wake, adoption))
+            created = MessageCreated.parse(item.payload)
+            verdict = self._handing.admit(created).verdict if created is not None else None
+            if isinstance(verdict, Wake):
+                self._lanes.add(verdict.conversation_id, partial(self._again, item, verdict, adoption))
             else:
                 logger.info("Canon: message %s, left from before, may start no turn any more", item.item_id)
                 self._inbox.settle(item.item_id, Settlement.DROPPED)
 
-    async def take_own(self, payload: JsonObject) -> None:
-        """Start a turn with a message that is ours and not the stream's: recorded first, under its id once for ever.
-
-        Returns when it is on the disk; the host gets it behind what its conversation has already.
-
-        Raises:
-            NotAdmitted: it may start no turn as things are.
-            DurableError: it could not be recorded.
-        """
-        created = MessageCreated.parse(payload)
-        if created is None:
-            raise NotAdmitted(str(Drop(DropReason.NO_MESSAGE)))
-        seen, item_id = self._state.seen, str(created.message.id)
-        if item_id in seen:
-            return  # it has had its turn, or waits for it
-        admission = inbound.admit_created(
-            replace(self._state, seen=Seen()),  # what is refused is not remembered, so that it may come again
-            created,
-            identity=self.identity,
-            access=self._access,
-            neutralise=self._neutralise,
-        )
-        wake = admission.verdict
-        if not isinstance(wake, Wake):
-            raise NotAdmitted(str(wake))
-        seen.admit(item_id)
-        self._state = replace(admission.state, seen=seen)
-        try:
-            receipt = await self._inbox.record(item_id, wake.conversation_id, payload, event_id=None)
-        except BaseException:
-            seen.release(item_id)
-            raise
-        if receipt is Receipt.KNOWN:
-            self._state.seen.settle(item_id)
-        else:
-            self._lanes.add(wake.conversation_id, partial(self._own, item_id, payload))
-
-    async def offer_own(self) -> None:
-        """Hand over once more what is ours and was not taken; called from time to time. Such a message is never given
-        up: it is on the disk, and nobody would send it again."""
-        refused, self._refused = self._refused, {}
-        for item_id, (payload, item) in refused.items():
-            self._lanes.add(str(payload.get("conversationId")), partial(self._own, item_id, payload, item))
-
-    async def _own(self, item_id: str, payload: JsonObject, item: Item | None = None) -> None:
-        wake = self._own_wake(payload)
-        if wake is not None:
-            try:
-                await self._hand(wake, item_id, item)
-            except Exception:  # as in _wake
-                logger.exception("Canon: message %s could not be handed to Hermes; it is tried again", item_id)
-            else:
-                self._state.seen.settle(item_id)
-                return
-        kept = replace(item, background=()) if item is not None and wake is not None else item
-        self._refused[item_id] = (payload, kept)  # its background is back among what was said
-
-    def _own_wake(self, payload: JsonObject) -> Wake | None:
-        """The turn that a message of ours may start as things are."""
-        addressed = readdressed(payload, self._state.rooms, self._access)
-        if addressed is None:
-            logger.warning("Canon: a decision waits, for we are not in conversation %s", payload.get("conversationId"))
-            return None
-        verdict = inbound.admit(
-            replace(self._state, seen=Seen()),
-            addressed,
-            identity=self.identity,
-            access=self._access,
-            neutralise=self._neutralise,
-        ).verdict
-        return verdict if isinstance(verdict, Wake) else None
-
-    async def _again_own(self, item: Item, adoption: Adoption) -> None:
-        remedy = remedy_for(item)
-        if remedy is Remedy.GIVE_UP:
-            self._give_up(item.item_id, item.runs)
-            await self._given_up(item.conversation_id)
-        elif remedy is Remedy.HAND_OVER or await adoption.is_ours(item.item_id):
-            await self._own(item.item_id, item.payload, item)
-            return
-        self._state.seen.settle(item.item_id)
-
     async def adopted(self, item: Item) -> Request | None:
         """What a run of the host that nobody asked for is about: the message whose run died."""
-        if is_own(item.payload):
-            wake = self._own_wake(item.payload)
-            if wake is None:
-                self._refused[item.item_id] = (item.payload, item)
-                return None
-        else:
-            verdict = inbound.admit(
-                replace(self._state, seen=Seen()),
-                item.payload,
-                identity=self.identity,
-                access=self._access,
-                neutralise=self._neutralise,
-            ).verdict
-            if not isinstance(verdict, Wake):
+        wake = self.own.adopted(item) if is_own(item.payload) else self._handing.wake_of(item.payload)
+        if wake is None:
+            if not is_own(item.payload):
                 self._inbox.settle(item.item_id, Settlement.DROPPED)
-                return None
-            wake = verdict
-        request = await self._request(wake, item)
+            return None
+        request = await self._handing.request(wake, item)
         self._inbox.handed(item.item_id, item.conversation_id, session=item.session, background=request.background)
         return request
 
@@ -305,8 +175,7 @@ class Inflow:
         Raises:
             CanonOpsError: it could not be asked.
         """
-        listed = await self._fetch_rooms()
-        self._state = replace(self._state, rooms=rooms.listed(self._state.rooms, listed))
+        await self._handing.refresh_rooms()
 
     async def take(self, frame: Frame) -> None:
         """Handle a frame of the stream; waits only while too much is in work.
@@ -357,52 +226,20 @@ class Inflow:
             case StreamTrouble(code=code, message=message):
                 logger.warning("Canon stream says: %s (%s)", message, code)
             case AgentContext(identity=identity):
-                self.identity = _merged(self.identity, identity)
+                self._handing.identity = _merged(self.identity, identity)
             case ConversationUpdated(conversation_id=conversation_id, changes=changes):
-                known = rooms.changed(self._state.rooms, conversation_id, changes)
-                self._state = replace(self._state, rooms=known)
+                known = rooms.changed(self.rooms, conversation_id, changes)
+                self._handing.state = replace(self._handing.state, rooms=known)
             case MessageEdited(message_id=message_id, text=text):
-                self._correct(message_id, Correction(text))
+                self._handing.correct(message_id, Correction(text))
             case MessageDeleted(message_id=message_id):
-                self._correct(message_id, Correction(None))
+                self._handing.correct(message_id, Correction(None))
             case SignalWaiting(conversation_id=conversation_id):
                 self._lanes.add(("control", conversation_id), partial(self._control, conversation_id))
 
-    def _correct(self, message_id: str, correction: Correction) -> None:
-        """A message that waits is corrected wherever it is now; one that runs, or ran, is not. Source: D59."""
-        self._inbox.correct(message_id, correction.text)
-        if self._state.seen.is_running(message_id):
-            self._corrections = corrections_.noted(self._corrections, message_id, correction)
-        elif self._amend(message_id, correction.text):
-            logger.info("Canon: message %s was corrected before its turn", message_id)
-
-    def _corrected(self, wake: Wake) -> Wake | None:
-        """The message as its author left it; None when it was taken back."""
-        message_id = wake.created.message.id
-        self._corrections, correction = corrections_.taken(self._corrections, message_id)
-        if correction is None:
-            return wake
-        if correction.text is None:
-            logger.info("Canon: message %s was taken back before its turn", message_id)
-            return None
-        return replace(wake, text=correction.text)
-
-    def _correct_late(self, message_id: str | None) -> None:
-        """What was corrected during the hand-over itself waits in the host by now."""
-        self._corrections, correction = corrections_.taken(self._corrections, message_id)
-        if correction is not None and message_id is not None:
-            self._amend(message_id, correction.text)
-
     async def _message(self, created: MessageCreated, ticket: Ticket, event_id: str | None) -> None:
-        admission = inbound.admit_created(
-            self._state,
-            created,
-            identity=self.identity,
-            access=self._access,
-            is_our_approval=lambda _: True,  # the registry knows; it lies on the disk, so it is asked in a lane
-            neutralise=self._neutralise,
-        )
-        self._state = admission.state
+        # The registry knows which approvals are ours; it lies on the disk, so it is asked in a lane.
+        admission = self._handing.admit(created, is_our_approval=lambda _: True)
         match admission.verdict:
             case Wake() as wake:
                 await self._room.acquire()
@@ -416,7 +253,7 @@ class Inflow:
                 self._inbox.passed(event_id)
             case Suppress(conversation_id=conversation_id, reason=reason):
                 logger.info("Canon: a message in %s starts no turn: %s", conversation_id, reason)
-                kept = self._state.suppressed.entries.get(conversation_id, ())
+                kept = self._handing.state.suppressed.entries.get(conversation_id, ())
                 self._inbox.keep_background(conversation_id, kept, event_id=event_id)
             case verdict:
                 logger.debug("Canon: message dropped: %s", verdict)
@@ -427,7 +264,7 @@ class Inflow:
         message_id = wake.created.message.id
         try:
             if await recorded is not Receipt.KNOWN:
-                await self._hand(wake, item_id)
+                await self._handing.hand(wake, item_id)
         except DurableError as error:
             # Canon has the message, and we have nowhere to put it: it must come again, as often as it takes.
             logger.error("Canon: message %s could not be recorded: %s", item_id, error.what)
@@ -442,7 +279,7 @@ class Inflow:
             self._give_up(item_id, ATTEMPTS)
         finally:
             self._room.release()
-        self._state.seen.settle(message_id)
+        self._handing.state.seen.settle(message_id)
         self._done(ticket)
 
     async def _again(self, item: Item, wake: Wake, adoption: Adoption) -> None:
@@ -451,52 +288,21 @@ class Inflow:
         if remedy is Remedy.HAND_OVER or (remedy is Remedy.AWAIT_ADOPTION and await adoption.is_ours(item.item_id)):
             await self._insist(item.item_id, wake, item)
         elif remedy is Remedy.GIVE_UP:
-            self._give_up(item.item_id, item.runs)
-            await self._given_up(wake.conversation_id)
-        self._state.seen.settle(wake.created.message.id)
+            await self._end_and_tell(item)
+        self._handing.state.seen.settle(wake.created.message.id)
 
     async def _insist(self, item_id: str, wake: Wake, item: Item | None = None) -> None:
         for _ in range(ATTEMPTS):
             try:
-                await self._hand(wake, item_id, item)
+                await self._handing.hand(wake, item_id, item)
             except Exception:  # as in _wake; Canon will not bring this one again
                 logger.exception("Canon: message %s could not be handed to Hermes", item_id)
             else:
                 return
         self._give_up(item_id, ATTEMPTS)
 
-    async def _hand(self, wake: Wake, item_id: str, item: Item | None = None) -> None:
-        corrected = self._corrected(wake)
-        if corrected is None:
-            self._inbox.settle(item_id, Settlement.DROPPED)
-            return
-        request = await self._request(corrected, item, item_id)
-        try:
-            with binding.handing(item_id):
-                await self._hand_over(request)
-        except Exception:
-            self._state = inbound.with_lines(self._state, request.conversation_id, request.background)
-            raise
-        self._inbox.handed(
-            item_id, request.conversation_id, session=self._session_of(request), background=request.background
-        )
-        self._correct_late(wake.created.message.id)
-
-    async def _request(self, wake: Wake, item: Item | None, item_id: str | None = None) -> Request:
-        """What the host is handed; of a message whose run died it is the same turn, and marked."""
-        if not wake.is_room_known:
-            await self._look_up(wake.conversation_id)
-        if item is not None:
-            self._state = inbound.with_lines(self._state, wake.conversation_id, item.background)
-        self._state, request = inbound.request(self._state, wake, identity=self.identity, neutralise=self._neutralise)
-        if item is None:
-            return replace(request, item_id=item_id)
-        died = remedy_for(item) is Remedy.AWAIT_ADOPTION
-        text = noted(request.text) if died else request.text
-        return replace(request, item_id=item.item_id, turn_id=item.turn_id, is_recovered=died, text=text)
-
     def _release(self, message_id: str | None, ticket: Ticket) -> None:
-        self._state.seen.release(message_id)
+        self._handing.state.seen.release(message_id)
         self._cursor = cursors.failed(self._cursor, ticket)
         self._replay()
 
@@ -504,12 +310,9 @@ class Inflow:
         logger.error("Canon: message %s is given up after %d attempts", item_id, attempts)
         self._inbox.settle(item_id, Settlement.GIVEN_UP)
 
-    async def _look_up(self, conversation_id: str) -> None:
-        """A room that nobody has described decides which session its members share, so Canon is asked first."""
-        try:
-            await self.refresh_rooms()
-        except CanonOpsError as error:
-            logger.warning("Canon did not describe conversation %s: %s", conversation_id, error.what)
+    async def _end_and_tell(self, item: Item) -> None:
+        self._give_up(item.item_id, item.runs)
+        await self._given_up(item.conversation_id)
 
     def _is_given_up(self, message_id: str | None) -> bool:
         key = message_id or ""

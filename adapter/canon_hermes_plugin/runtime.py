@@ -36,6 +36,7 @@ from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_se
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
+from canon_hermes_plugin.handing import Handing
 from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.health_report import report_of
 from canon_hermes_plugin.inbound import Request
@@ -271,19 +272,24 @@ class CanonRuntime:
             agent_id=session.agent.agent_id,
             clock=self._clock,
         )
-        inflow = self._inflow = Inflow(
+        handing = Handing(
             identity=session.agent,
             conversations=session.conversations,
             access=self._access,
             neutralise=self._port.inert_name,
             fetch_rooms=session.api.conversations,
-            hand_over=self._port.hand_over,
+            give=self._port.hand_over,
             amend=self._port.amend_waiting,
+            inbox=kept.inbox,
+            remains=kept.remains,
+            session_of=self._port.session_of,
+        )
+        inflow = self._inflow = Inflow(
+            handing,
             control=signals.consume,
             replay=self._replay,
             inbox=kept.inbox,
             remains=kept.remains,
-            session_of=self._port.session_of,
             missed=self._tell_of_gaps,
             given_up=postbox.tell_given_up,
             answered=self._approval_answered,
@@ -294,7 +300,7 @@ class CanonRuntime:
             self._approvals_file,
             session.api,
             kept.owner,
-            Waking(inflow, self._port.session_of),
+            Waking(inflow.own, self._port.session_of),
             run=self._offload.run,
             conversations=lambda: inflow.rooms.rooms,
             clock=self._clock,
@@ -321,7 +327,7 @@ class CanonRuntime:
         self._loops.own(self._listen(supervisor))
         self._tell_of_gaps()
         self._loops.every(STATUS_EVERY_S, self._publish_status)
-        self._loops.every(STATUS_EVERY_S, inflow.offer_own)
+        self._loops.every(STATUS_EVERY_S, inflow.own.offer_again)
         self._loops.every(SIGNALS_EVERY_S, signals.poll)
         self._loops.every(LOOK_EVERY_S, self._look)
         self._loops.every(OUTBOX_EVERY_S, postbox.look)

@@ -18,8 +18,8 @@ from typing import Final, Protocol
 
 from canon_hermes_plugin.approvals.service import Wake, WakeRefused
 from canon_hermes_plugin.inbound import MessageType, Request
-from canon_hermes_plugin.inflow import NotAdmitted
 from canon_hermes_plugin.own_messages import OWN_FIELD, may_act
+from canon_hermes_plugin.own_offers import NotAdmitted
 from canon_hermes_plugin.rooms import Rooms
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import Conversation
@@ -32,7 +32,7 @@ AUTHOR: Final = "Canon"
 
 
 class Intake(Protocol):
-    """What is needed of :class:`~canon_hermes_plugin.inflow.Inflow`."""
+    """What is needed of :class:`~canon_hermes_plugin.own_offers.OwnOffers`."""
 
     @property
     def rooms(self) -> Rooms: ...
@@ -42,7 +42,7 @@ class Intake(Protocol):
 
     async def refresh_rooms(self) -> None: ...
 
-    async def take_own(self, payload: JsonObject) -> None: ...
+    async def take(self, payload: JsonObject) -> None: ...
 
 
 class Waking:
@@ -76,7 +76,7 @@ class Waking:
         room = self._room(wake.conversation_id)
         actor = self._actor(wake, room)
         try:
-            await self._intake.take_own(message_of(wake, actor))
+            await self._intake.take(message_of(wake, actor))
         except NotAdmitted as refused:
             raise WakeRefused(f"the turn may not start: {refused}") from refused
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.handing import Handing
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox.cursors import GapKind
@@ -95,19 +96,24 @@ async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
 
 
 def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
-    return Inflow(
+    handing = Handing(
         identity=ME,
         conversations=(Conversation("c1", "direct"),),
         access=access,
         neutralise=inert_name,
         fetch_rooms=host.fetch_rooms,
-        hand_over=host.hand_over,
+        give=host.hand_over,
         amend=host.amend,
+        inbox=kept.inbox,
+        remains=kept.remains,
+        session_of=lambda request: f"session of {request.conversation_id}",
+    )
+    return Inflow(
+        handing,
         control=host.control,
         replay=host.replay,
         inbox=kept.inbox,
         remains=kept.remains,
-        session_of=lambda request: f"session of {request.conversation_id}",
         missed=host.missed,
         given_up=host.told_given_up,
         answered=host.answered,

@@ -15,8 +15,9 @@ from canon_hermes_plugin.approvals.waking import Waking, message_of
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inbox.items import State
 from canon_hermes_plugin.inbox.marks import noted
-from canon_hermes_plugin.inflow import Inflow, NotAdmitted
+from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.own_offers import NotAdmitted
 from canon_hermes_plugin.rooms import Rooms
 from canon_ops.client.errors import ServiceTrouble
 from canon_ops.runtime.clock import ManualClock
@@ -51,7 +52,7 @@ class Intake:
         if self.trouble is not None:
             raise self.trouble
 
-    async def take_own(self, payload: Any) -> None:
+    async def take(self, payload: Any) -> None:
         if self.refusal is not None:
             raise self.refusal
         self.taken.append(payload)
@@ -137,10 +138,10 @@ async def test_a_wake_is_in_the_inbox_once(tmp_path: Path) -> None:
         flow = inflow(host, kept)
         host.gates[WAKE.key] = asyncio.Event()
         for _ in range(3):
-            await flow.take_own(message_of(WAKE, "user-1"))
+            await flow.own.take(message_of(WAKE, "user-1"))
         host.gates[WAKE.key].set()
         await flow.drain()
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         await flow.drain()
 
     async with opened_state(tmp_path) as kept:
@@ -154,7 +155,7 @@ async def test_a_wake_outlives_the_gateway(tmp_path: Path) -> None:
     while it is on its way adds nothing."""
     async with opened_state(tmp_path) as kept:
         flow = inflow(Host(), kept)
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         await flow.stop()
 
     host = Host()
@@ -162,7 +163,7 @@ async def test_a_wake_outlives_the_gateway(tmp_path: Path) -> None:
         flow = await recovered(host, kept)
         await flow.drain()
         handed = list(host.taken)
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         await flow.drain()
 
     assert (handed, host.taken) == ([WAKE.key], [WAKE.key])
@@ -172,7 +173,7 @@ async def test_a_wake_whose_run_died_is_marked(tmp_path: Path) -> None:
     """A5, X3: the turn may have begun, so the repetition says so."""
     async with opened_state(tmp_path) as kept:
         flow = inflow(Host(), kept)
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         await flow.drain()
         await kept.inbox.started(WAKE.key, turn_id="t1", conversation_id="c1", session="s")
 
@@ -195,9 +196,9 @@ async def test_a_message_of_nobody_we_admit(tmp_path: Path) -> None:
         flow = inflow(Host(), kept, access=UserAccess(False, frozenset({"user-2"})))
 
         with pytest.raises(NotAdmitted):
-            await flow.take_own(message_of(WAKE, "user-1"))
+            await flow.own.take(message_of(WAKE, "user-1"))
 
-        await flow.take_own(message_of(WAKE, None))
+        await flow.own.take(message_of(WAKE, None))
         await flow.drain()
         settled = await kept.inbox.load()
 
@@ -211,16 +212,16 @@ async def test_a_wake_that_the_host_refuses_is_offered_again(tmp_path: Path) -> 
     host.refuses.add(WAKE.key)
     async with opened_state(tmp_path) as kept:
         flow = inflow(host, kept)
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         for _ in range(5):
             await flow.drain()
-            await flow.take_own(message_of(WAKE, "user-1"))
-            await flow.offer_own()
+            await flow.own.take(message_of(WAKE, "user-1"))
+            await flow.own.offer_again()
         await flow.drain()
         refused = [item.state for item in (await kept.inbox.load()).items]
         host.refuses.clear()
         for _ in range(2):
-            await flow.offer_own()
+            await flow.own.offer_again()
             await flow.drain()
 
     assert (refused, host.taken, len(host.entered)) == ([State.RECORDED], [WAKE.key], 7)
@@ -235,7 +236,7 @@ async def test_a_wake_is_readdressed_when_it_is_recovered(tmp_path: Path, state:
         flow = inflow(first, kept)
         if state is State.RECORDED:
             first.refuses.add(WAKE.key)
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         await flow.drain()
 
     host = Host()
@@ -252,7 +253,7 @@ async def test_a_recovered_wake_waits_for_the_room(tmp_path: Path) -> None:
     """D48: an agent that was put out of the room has no turn there; back in it, it hears the decision."""
     async with opened_state(tmp_path) as kept:
         flow = inflow(Host(), kept)
-        await flow.take_own(message_of(WAKE, "user-1"))
+        await flow.own.take(message_of(WAKE, "user-1"))
         await flow.stop()
 
     host = Host()
@@ -265,7 +266,7 @@ async def test_a_recovered_wake_waits_for_the_room(tmp_path: Path) -> None:
         outside = list(host.taken)
         host.listing = (Conversation("c1", "direct"),)
         await flow.refresh_rooms()
-        await flow.offer_own()
+        await flow.own.offer_again()
         await flow.drain()
 
     assert (outside, host.taken) == ([], [WAKE.key])

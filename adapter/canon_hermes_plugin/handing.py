@@ -1,0 +1,186 @@
+"""The way of a message to the host: what is known of the rooms, of who said what, and of corrections on the way.
+
+Whoever has a message for the host hands it over here: the stream (inflow.py) and we ourselves (own_offers.py). What the
+host gets is built in the last moment before: the room is looked up if nobody has described it, the author's corrections
+are put in, the background that was said before goes with it and comes back when the host does not take it.
+
+Source: Canon adapter R3.1, R3.9; defects D35, D59.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from canon_hermes_plugin import binding, inbound, rooms
+from canon_hermes_plugin import corrections as corrections_
+from canon_hermes_plugin.corrections import Correction, Corrections
+from canon_hermes_plugin.dedupe import Seen
+from canon_hermes_plugin.inbound import Admission, Inbound, Request, Wake
+from canon_hermes_plugin.inbox.items import Item, Settlement
+from canon_hermes_plugin.inbox.keeper import Inbox, Remains
+from canon_hermes_plugin.inbox.marks import noted
+from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
+from canon_hermes_plugin.inert import Neutraliser
+from canon_hermes_plugin.rooms import Rooms
+from canon_hermes_plugin.suppressed import Suppressed
+from canon_ops.errors import CanonOpsError
+from canon_ops.settings.options import UserAccess
+from canon_ops.wire.agents import AgentIdentity, Conversation
+from canon_ops.wire.messages import MessageCreated
+
+__all__ = ["Handing"]
+
+logger = logging.getLogger(__name__)
+
+
+class Handing:
+    """What one connection remembers of messages, and how it hands one over.
+
+    Args:
+        identity: who we are, as Canon said at connect; it changes with what Canon says later.
+        conversations: the rooms, as Canon listed them at connect.
+        access: whose messages start turns.
+        fetch_rooms: asks Canon for the rooms again.
+        give: gives a message to the host.
+        amend: corrects a message that the host has and has not begun with.
+        inbox: where messages are recorded.
+        remains: what the last gateway left in it.
+        session_of: the host's session of a message.
+    """
+
+    def __init__(
+        self,
+        *,
+        identity: AgentIdentity,
+        conversations: tuple[Conversation, ...],
+        access: UserAccess,
+        neutralise: Neutraliser,
+        fetch_rooms: Callable[[], Awaitable[tuple[Conversation, ...]]],
+        give: Callable[[Request], Awaitable[None]],
+        amend: Callable[[str, str | None], bool],
+        inbox: Inbox,
+        remains: Remains,
+        session_of: Callable[[Request], str],
+    ) -> None:
+        self.identity = identity
+        self.access = access
+        self.state = Inbound(
+            Seen(remains.known),
+            rooms.listed(Rooms(), conversations),
+            Suppressed(remains.background),
+        )
+        self._neutralise = neutralise
+        self._fetch_rooms = fetch_rooms
+        self._give = give
+        self._amend = amend
+        self._inbox = inbox
+        self._session_of = session_of
+        self._corrections = Corrections()
+
+    def admit(self, created: MessageCreated, *, is_our_approval: Callable[[str], bool] = lambda _: False) -> Admission:
+        """Decide about a message of the stream, and remember it."""
+        admission = self._admitted(self.state, created, is_our_approval)
+        self.state = admission.state
+        return admission
+
+    def consider(self, created: MessageCreated) -> Admission:
+        """Decide about a message whether it was seen or not; nothing is remembered until the state is taken over."""
+        return self._admitted(replace(self.state, seen=Seen()), created, lambda _: False)
+
+    def wake_of(self, payload: Any) -> Wake | None:
+        """The turn that a recorded message may start as things are."""
+        created = MessageCreated.parse(payload)
+        verdict = self.consider(created).verdict if created is not None else None
+        return verdict if isinstance(verdict, Wake) else None
+
+    def _admitted(self, state: Inbound, created: MessageCreated, is_our_approval: Callable[[str], bool]) -> Admission:
+        return inbound.admit_created(
+            state,
+            created,
+            identity=self.identity,
+            access=self.access,
+            is_our_approval=is_our_approval,
+            neutralise=self._neutralise,
+        )
+
+    async def refresh_rooms(self) -> None:
+        """Ask Canon for the conversations again.
+
+        Raises:
+            CanonOpsError: it could not be asked.
+        """
+        listed = await self._fetch_rooms()
+        self.state = replace(self.state, rooms=rooms.listed(self.state.rooms, listed))
+
+    def correct(self, message_id: str, correction: Correction) -> None:
+        """A message that waits is corrected wherever it is now; one that runs, or ran, is not. Source: D59."""
+        self._inbox.correct(message_id, correction.text)
+        if self.state.seen.is_running(message_id):
+            self._corrections = corrections_.noted(self._corrections, message_id, correction)
+        elif self._amend(message_id, correction.text):
+            logger.info("Canon: message %s was corrected before its turn", message_id)
+
+    async def hand(self, wake: Wake, item_id: str, item: Item | None = None) -> None:
+        """Give a recorded message to the host and note that; one that was taken back meanwhile is settled instead.
+
+        Args:
+            item: what an earlier process left of it.
+
+        Raises:
+            Exception: whatever the host raised; the background is back among what was said.
+        """
+        corrected = self._corrected(wake)
+        if corrected is None:
+            self._inbox.settle(item_id, Settlement.DROPPED)
+            return
+        request = await self.request(corrected, item, item_id)
+        try:
+            with binding.handing(item_id):
+                await self._give(request)
+        except Exception:
+            self.state = inbound.with_lines(self.state, request.conversation_id, request.background)
+            raise
+        self._inbox.handed(
+            item_id, request.conversation_id, session=self._session_of(request), background=request.background
+        )
+        self._correct_late(wake.created.message.id)
+
+    async def request(self, wake: Wake, item: Item | None, item_id: str | None = None) -> Request:
+        """What the host is handed; of a message whose run died it is the same turn, and marked."""
+        if not wake.is_room_known:
+            await self._look_up(wake.conversation_id)
+        if item is not None:
+            self.state = inbound.with_lines(self.state, wake.conversation_id, item.background)
+        self.state, request = inbound.request(self.state, wake, identity=self.identity, neutralise=self._neutralise)
+        if item is None:
+            return replace(request, item_id=item_id)
+        died = remedy_for(item) is Remedy.AWAIT_ADOPTION
+        text = noted(request.text) if died else request.text
+        return replace(request, item_id=item.item_id, turn_id=item.turn_id, is_recovered=died, text=text)
+
+    def _corrected(self, wake: Wake) -> Wake | None:
+        """The message as its author left it; None when it was taken back."""
+        message_id = wake.created.message.id
+        self._corrections, correction = corrections_.taken(self._corrections, message_id)
+        if correction is None:
+            return wake
+        if correction.text is None:
+            logger.info("Canon: message %s was taken back before its turn", message_id)
+            return None
+        return replace(wake, text=correction.text)
+
+    def _correct_late(self, message_id: str | None) -> None:
+        """What was corrected during the hand-over itself waits in the host by now."""
+        self._corrections, correction = corrections_.taken(self._corrections, message_id)
+        if correction is not None and message_id is not None:
+            self._amend(message_id, correction.text)
+
+    async def _look_up(self, conversation_id: str) -> None:
+        """A room that nobody has described decides which session its members share, so Canon is asked first."""
+        try:
+            await self.refresh_rooms()
+        except CanonOpsError as error:
+            logger.warning("Canon did not describe conversation %s: %s", conversation_id, error.what)

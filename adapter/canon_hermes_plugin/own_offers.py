@@ -1,0 +1,153 @@
+"""Messages of our own on their way: recorded once under their id, and offered to the host until it takes them.
+
+The stream brings a message again when the host refuses it; what is ours nobody sends again. So it is never given up
+for a refusal: it stays in the inbox, and is offered from time to time, addressed each time as the room is then
+(own_messages.py).
+
+Source: canon-adapter R10.32; decisions A5; D48; docs/decisions/0013.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+
+from canon_hermes_plugin.handing import Handing
+from canon_hermes_plugin.inbound import Drop, DropReason, Wake
+from canon_hermes_plugin.inbox.adoption import Adoption
+from canon_hermes_plugin.inbox.items import Item
+from canon_hermes_plugin.inbox.keeper import Inbox
+from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
+from canon_hermes_plugin.inbox.store import Receipt
+from canon_hermes_plugin.lanes import Lanes
+from canon_hermes_plugin.own_messages import readdressed
+from canon_hermes_plugin.rooms import Rooms
+from canon_ops.settings.options import UserAccess
+from canon_ops.wire.fields import JsonObject
+from canon_ops.wire.messages import MessageCreated
+
+__all__ = ["NotAdmitted", "OwnOffers"]
+
+logger = logging.getLogger(__name__)
+
+
+class NotAdmitted(Exception):
+    """A message of ours may start no turn as things are."""
+
+
+class OwnOffers:
+    """The messages of our own of one connection.
+
+    Args:
+        lanes: the order of each conversation, which they share with what people say.
+        give_up: ends a message at which the gateway died too often, and tells its conversation.
+    """
+
+    def __init__(
+        self, handing: Handing, inbox: Inbox, lanes: Lanes, *, give_up: Callable[[Item], Awaitable[None]]
+    ) -> None:
+        self._handing = handing
+        self._inbox = inbox
+        self._lanes = lanes
+        self._give_up = give_up
+        self._refused: dict[str, tuple[JsonObject, Item | None]] = {}  # to be offered again
+
+    @property
+    def rooms(self) -> Rooms:
+        """What is known of the conversations."""
+        return self._handing.state.rooms
+
+    @property
+    def access(self) -> UserAccess:
+        """Whose messages start turns."""
+        return self._handing.access
+
+    async def refresh_rooms(self) -> None:
+        """Ask Canon for the conversations again.
+
+        Raises:
+            CanonOpsError: it could not be asked.
+        """
+        await self._handing.refresh_rooms()
+
+    async def take(self, payload: JsonObject) -> None:
+        """Start a turn with a message that is ours and not the stream's: recorded first, under its id once for ever.
+
+        Returns when it is on the disk; the host gets it behind what its conversation has already.
+
+        Raises:
+            NotAdmitted: it may start no turn as things are.
+            DurableError: it could not be recorded.
+        """
+        created = MessageCreated.parse(payload)
+        if created is None:
+            raise NotAdmitted(str(Drop(DropReason.NO_MESSAGE)))
+        seen, item_id = self._handing.state.seen, str(created.message.id)
+        if item_id in seen:
+            return  # it has had its turn, or waits for it
+        admission = self._handing.consider(created)  # what is refused is not remembered, so that it may come again
+        wake = admission.verdict
+        if not isinstance(wake, Wake):
+            raise NotAdmitted(str(wake))
+        seen.admit(item_id)
+        self._handing.state = replace(admission.state, seen=seen)
+        try:
+            receipt = await self._inbox.record(item_id, wake.conversation_id, payload, event_id=None)
+        except BaseException:
+            seen.release(item_id)
+            raise
+        if receipt is Receipt.KNOWN:
+            seen.settle(item_id)
+        else:
+            self._lanes.add(wake.conversation_id, partial(self._offer, item_id, payload))
+
+    def recover(self, item: Item, adoption: Adoption) -> None:
+        """Take over what an earlier process left."""
+        self._handing.state.seen.admit(item.item_id)
+        self._lanes.add(item.conversation_id, partial(self._again, item, adoption))
+
+    async def offer_again(self) -> None:
+        """Hand over once more what was not taken; called from time to time. Such a message is never given up: it is on
+        the disk, and nobody would send it again."""
+        refused, self._refused = self._refused, {}
+        for item_id, (payload, item) in refused.items():
+            self._lanes.add(str(payload.get("conversationId")), partial(self._offer, item_id, payload, item))
+
+    def adopted(self, item: Item) -> Wake | None:
+        """The turn of a message whose run died; None puts it off."""
+        wake = self._wake_of(item.payload)
+        if wake is None:
+            self._refused[item.item_id] = (item.payload, item)
+        return wake
+
+    async def _offer(self, item_id: str, payload: JsonObject, item: Item | None = None) -> None:
+        wake = self._wake_of(payload)
+        if wake is not None:
+            try:
+                await self._handing.hand(wake, item_id, item)
+            except Exception:  # the outermost edge of a hand-over
+                logger.exception("Canon: message %s could not be handed to Hermes; it is tried again", item_id)
+            else:
+                self._handing.state.seen.settle(item_id)
+                return
+        kept = replace(item, background=()) if item is not None and wake is not None else item
+        self._refused[item_id] = (payload, kept)  # its background is back among what was said
+
+    def _wake_of(self, payload: JsonObject) -> Wake | None:
+        """The turn that a message of ours may start as things are."""
+        addressed = readdressed(payload, self.rooms, self.access)
+        if addressed is None:
+            logger.warning("Canon: a decision waits, for we are not in conversation %s", payload.get("conversationId"))
+            return None
+        return self._handing.wake_of(addressed)
+
+    async def _again(self, item: Item, adoption: Adoption) -> None:
+        remedy = remedy_for(item)
+        if remedy is Remedy.GIVE_UP:
+            await self._give_up(item)
+        elif remedy is Remedy.HAND_OVER or await adoption.is_ours(item.item_id):
+            await self._offer(item.item_id, item.payload, item)
+            return
+        self._handing.state.seen.settle(item.item_id)
