@@ -36,7 +36,7 @@ from canon_hermes_plugin.turn.events import (
     Staged,
     TurnEvent,
 )
-from canon_hermes_plugin.turn.machine import Turn
+from canon_hermes_plugin.turn.machine import Phase, Turn
 from canon_hermes_plugin.turn.registry import Caller, Found, Move, Turns
 from canon_hermes_plugin.turn.routing import (
     Auxiliary,
@@ -62,7 +62,7 @@ __all__ = ["TurnDesk"]
 Answer: TypeAlias = FinalSettled | FinalDeferred | FinalRejected | TurnClosed | None
 """What became of a turn's final message; TurnClosed when there was none, None when the adapter closed first."""
 
-HAND_OVER_S = 5.0  # ours: a follow-up does not wait longer for the answer before it
+HAND_OVER_S = 5.0  # ours: a follow-up does not wait longer for the end of the turn before it
 STILL_TRYING = "Canon timed out on the message; its delivery continues"  # "timed out" keeps the host from repeating it
 
 
@@ -126,8 +126,8 @@ class TurnDesk:
     async def typing_seen(self) -> None:
         """The host says that it types: in the run's own task, that is where an announced follow-up begins.
 
-        The host waits for this call, so the first answer is brought to Canon before the follow-up says that it thinks;
-        when Canon takes its time, the follow-up does not wait for it.
+        The host waits for this call, so the first turn is over on Canon, its node gone, before the follow-up says that
+        it thinks; where Canon takes its time, or the answer has to wait, the follow-up does not.
         """
         mark = current_mark()
         if mark is None or not in_own_task(mark):
@@ -136,10 +136,9 @@ class TurnDesk:
         ended, opening = registry.hand_over(self._turns, before, now_ms=self._clock.now_ms())
         if opening is None:
             return
-        answered = self._answer_of(before)
         self._take(ended)
         try:
-            await within(self._clock, HAND_OVER_S, _outcome(answered))
+            await within(self._clock, HAND_OVER_S, self._over(before))
         except TimeoutError:
             pass
         finally:  # a run that is stopped in this very moment still owes its message an end
@@ -360,14 +359,20 @@ class TurnDesk:
         self._waiting.setdefault(turn_id, []).append(answered)
         return answered
 
+    async def _over(self, turn_id: TurnId) -> None:
+        """Until a turn that ended is closed on Canon, or it is known that its answer comes later."""
+        answer: Answer = FinalSettled()
+        while isinstance(answer, FinalSettled) and not self._is_closed(turn_id):
+            answer = await self._answer_of(turn_id)
+
+    def _is_closed(self, turn_id: TurnId) -> bool:
+        turn = self._turns.live.get(turn_id)
+        return turn is None or turn.phase is Phase.CLOSED
+
     def _tell(self, turn_id: TurnId, answer: Answer) -> None:
         for waiting in self._waiting.pop(turn_id, ()):
             if not waiting.done():
                 waiting.set_result(answer)
-
-
-async def _outcome(answered: asyncio.Future[Answer]) -> None:
-    await asyncio.wait({answered})
 
 
 def _caller() -> Caller:

@@ -159,15 +159,14 @@ def test_a_queued_follow_up(stage: Stage) -> None:
     for turn, message in ((one, first), (two, second)):
         assert turn.frames[0].body["activeMessageIds"] == [message]
         assert {body["replyAuthority"]["sourceMessageId"] for body in turn.of("send")} == {message}
-    assert_in_order(two)
+    for turn in (one, two):
+        assert_in_order(turn)
     assert [answer["text"] for answer in answers] == ["the first answer", "the second answer"]
     assert 1 in [state["queueDepth"] for state in one.of("state")] and two.of("state")[-1]["queueDepth"] == 0
     assert one.states[-1] == two.states[-1] == "completed"
-    order = [kind for kind in one.kinds if kind in ("send", "completed")]
-    assert order == ["send", "completed"], "the state that closes a turn comes after its answer, whoever follows"
     told = [(state["turnId"], state["state"]) for state in box.human.turns(room)]
     after = told[told.index((one.turn_id, "completed")) + 1 :]
-    assert after and after[0][0] == two.turn_id, "and the follow-up, which is at work by then, is said again"
+    assert after and after[0][0] == two.turn_id, "and then the follow-up says that it is at work"
     assert "turnTrail" not in answers[0]["metadata"] or not any(
         block["kind"] == "tool" for block in answers[0]["metadata"]["turnTrail"]
     )

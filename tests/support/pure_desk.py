@@ -186,6 +186,7 @@ class PureDesk:
         ended, opening = registry.hand_over(self.turns, caller.bound, now_ms=self.now_ms)
         self._move(ended)
         if opening is not None:
+            self.settle()  # the host waits for the end of the turn before
             self._move(registry.open_turn(self.turns, opening, now_ms=self.now_ms))
 
     # --- the world ----------------------------------------------------------------------------------------------------

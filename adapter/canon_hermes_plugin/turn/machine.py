@@ -212,13 +212,8 @@ def _while_delivering(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
         case FinalSettled():
             if not turn.may_hold_node:
                 return _close(turn, Evidence.FINAL, clear=False)
-            told: tuple[Effect, ...] = ()
-            if _ending(
-                turn
-            ).handed_over:  # its successor is at work: a state that came with the node's end would mislead
-                turn, told = _publish(turn, _closing_state(_ending(turn).outcome))
             lingering = replace(turn, phase=Phase.LINGERING, linger_ms=now_ms + LINGER_MS)
-            return Step(lingering, (*told, WakeAt(turn.id, lingering.linger_ms)))
+            return Step(lingering, (WakeAt(turn.id, lingering.linger_ms),))
         case FinalDeferred():
             warned = Warn(turn.id, "final_deferred", f"The answer is not on Canon yet: {event.reason}")
             if turn.opening.kind is not Kind.LOOSE:

@@ -302,16 +302,16 @@ def test_a_refused_final_is_said_aloud() -> None:
     assert step.effects[-1] == TurnClosed(TURN, C1, Outcome.FAILURE, Evidence.NONE)
 
 
-def test_a_handed_over_turn_closes_with_its_answer() -> None:
-    """R6.34: its closing state follows the answer at once; the end of its node, which lingers, says no state more."""
+def test_a_handed_over_turn_ends_as_every_other() -> None:
+    """R6.34, Canon wire 11.9: answer, end of the node, closing state, also when a follow-up waits."""
     handed = on_event(a_turn(FINAL, PreviewEnded(True)), Ended(Outcome.SUCCESS, handed_over=True), now_ms=NOW)
     assert [type(effect) for effect in handed.effects] == [DeliverFinal]
 
     settled = on_event(handed.turn, FinalSettled(), now_ms=NOW)
-    assert settled.effects[0] == PublishState(TURN, C1, TurnPhase.COMPLETED, NOW)
+    assert [type(effect) for effect in settled.effects] == [WakeAt]
 
     late = on_event(settled.turn, Due(), now_ms=NOW + LINGER_MS)
-    assert [type(effect) for effect in late.effects] == [ClearNode, TurnClosed]
+    assert [type(effect) for effect in late.effects] == [ClearNode, PublishState, TurnClosed]
 
 
 def test_an_interrupted_turn_hands_nothing_over() -> None:

@@ -6,7 +6,17 @@ import pytest
 
 from canon_hermes_plugin.turn import registry
 from canon_hermes_plugin.turn.effects import ClearNode, PublishState, RetireNode, WritePreview
-from canon_hermes_plugin.turn.events import Ended, FinalSettled, Opening, Outcome, PreviewEnded, Staged, ToolStarted
+from canon_hermes_plugin.turn.events import (
+    Due,
+    Ended,
+    FinalSettled,
+    Opening,
+    Outcome,
+    PreviewEnded,
+    Staged,
+    ToolStarted,
+)
+from canon_hermes_plugin.turn.machine import LINGER_MS
 from canon_hermes_plugin.turn.registry import PAST_TURNS, Caller, Found, Move, Nobody, Turns, find
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
 
@@ -79,12 +89,13 @@ def test_a_new_start_finishes_what_the_session_left_open() -> None:
 
 
 def test_a_turn_that_closes_behind_its_successor_says_the_successors_state_again() -> None:
-    """R6.34: its closing state comes after its answer; what the conversation shows then is who is at work."""
+    """R6.34: where the follow-up could not wait for it; what the conversation shows then is who is at work."""
     turns = registry.announce(registry.apply(ONE, A, Staged("first", True), now_ms=NOW).turns, A, a(B))
     turns = registry.apply(turns, A, PreviewEnded(True), now_ms=NOW).turns
     turns = registry.cross(turns, A, now_ms=NOW).turns
 
-    move = registry.apply(turns, A, FinalSettled(), now_ms=NOW)
+    turns = registry.apply(turns, A, FinalSettled(), now_ms=NOW).turns
+    move = registry.apply(turns, A, Due(), now_ms=NOW + LINGER_MS)
 
     told = [(effect.turn_id, effect.state.value) for effect in move.effects if isinstance(effect, PublishState)]
     assert told == [(A, "completed"), (B, "thinking")]
