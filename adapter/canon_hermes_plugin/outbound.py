@@ -95,11 +95,13 @@ class Outbound:
         self._timers: dict[asyncio.Task[None], TurnId] = {}
         self._told_depths: dict[TurnId, int] = {}
         self._complaints = Complaints(logger, clock)
+        self._is_stopped = False
 
     def carry(self, effects: Iterable[Effect]) -> None:
-        """Take effects over, in order."""
-        for effect in effects:
-            self._take(effect)
+        """Take effects over, in order; after :meth:`stop` they are dropped."""
+        if not self._is_stopped:
+            for effect in effects:
+                self._take(effect)
 
     def in_lane(self, conversation_id: str, job: Job, *, of_finals: bool = False) -> None:
         """Do something behind what was taken over for the conversation, or behind its final messages."""
@@ -117,7 +119,8 @@ class Outbound:
             await self._lanes.drain()
 
     async def stop(self) -> None:
-        """Drop what waits and end every task."""
+        """Drop what waits and what still comes, and end every task."""
+        self._is_stopped = True
         timers = list(self._timers)
         for timer in timers:
             timer.cancel()

@@ -341,7 +341,7 @@ async def test_two_agents_in_one_process_share_nothing(box: CanonSandbox) -> Non
 
     async def agent(event: Any, adapter: Any) -> str:
         await both_run.wait()
-        name = adapter._canon._inflow.identity.agent_id
+        name = adapter._canon._connected.inflow.identity.agent_id
         session = {"HERMES_SESSION_PLATFORM": "canon", "HERMES_SESSION_CHAT_ID": event.source.chat_id}
         session["HERMES_SESSION_KEY"] = next(iter(adapter._active_sessions))
         ActivityHooks(lambda key: session.get(key, ""), lambda: False, active=active).pre_tool_call(

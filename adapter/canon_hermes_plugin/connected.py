@@ -1,0 +1,201 @@
+"""What lives from a connect to its disconnect: one value, put together in one place.
+
+The parts ask things of each other in circles, so each gets functions, and whoever is made later is named in a closure.
+Nothing here waits, and nothing starts by itself but the lanes into which the leftovers of an earlier gateway go; the
+runtime (:mod:`~canon_hermes_plugin.runtime`) starts the loops and ends everything, in its order.
+
+Source: Canon adapter R2.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from canon_hermes_plugin.acting import Acting
+from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approvals
+from canon_hermes_plugin.approvals.waking import Waking
+from canon_hermes_plugin.connecting import Session
+from canon_hermes_plugin.deliveries import Deliveries
+from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.handing import Handing
+from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.interactions.cards import CardDesk
+from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.legacy import Legacy
+from canon_hermes_plugin.loops import Loops
+from canon_hermes_plugin.offload import Offload
+from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.ports import HostPort
+from canon_hermes_plugin.postbox import Postbox
+from canon_hermes_plugin.pulse import Pulse
+from canon_hermes_plugin.runs import Runs
+from canon_hermes_plugin.signals import Signals
+from canon_hermes_plugin.supervisor import StreamSupervisor
+from canon_hermes_plugin.surfaces import NotedSurfaces
+from canon_hermes_plugin.turn.events import Kind
+from canon_hermes_plugin.typing_dots import TypingDots
+from canon_hermes_plugin.unasked import send_unasked
+from canon_ops.client.stream import open_stream
+from canon_ops.runtime.clock import Clock
+from canon_ops.settings.options import Options, UserAccess
+from canon_ops.wire.ids import TurnId
+from canon_ops.wire.sse import Frame
+
+__all__ = ["Connected", "Ground", "assemble"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What an adapter has before it connects.
+
+    Attributes:
+        approvals_file: the registry of approvals, which other gateways may share.
+        home_channel: the conversation that hears of messages that may have been missed.
+    """
+
+    port: HostPort
+    desk: TurnDesk
+    pulse: Pulse
+    loops: Loops
+    offload: Offload
+    options: Options
+    access: UserAccess
+    approvals_file: Path
+    home_channel: str | None
+    clock: Clock
+    rng: random.Random
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """One connection. Whoever holds it closes ``session.api``, and ``kept.file`` last of all."""
+
+    loop: asyncio.AbstractEventLoop
+    session: Session
+    kept: Kept
+    inflow: Inflow
+    supervisor: StreamSupervisor
+    outbound: Outbound
+    deliveries: Deliveries
+    postbox: Postbox
+    runs: Runs
+    signals: Signals
+    approvals: GatewayApprovals
+    acting: Acting
+    dots: TypingDots
+
+
+def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
+    """Put a connection together, and take over what the last gateway left; called on the loop that it lives on."""
+    desk, port, clock, rng = ground.desk, ground.port, ground.clock, ground.rng
+    deliveries = Deliveries(
+        session.api.send_message,
+        send_unasked=partial(send_unasked, session.api),
+        rows=kept.outbox,
+        report=desk.apply,
+        is_left_to_host=lambda turn_id: _is_left_to_host(desk, turn_id),
+        clock=clock,
+        rng=rng,
+    )
+    outbound = Outbound(
+        NotedSurfaces(session.api, kept.inbox),
+        clock,
+        report=desk.apply,
+        deliver=deliveries.deliver,
+        closed=lambda effect: runs.closed(effect),
+        typing=port,
+        queue_depth=lambda turn_id: queue_depth(desk, port, turn_id),
+    )
+    postbox = Postbox(outbound, deliveries, kept, ground.home_channel)
+
+    async def take(frame: Frame) -> None:
+        ground.pulse.heard()
+        await inflow.take(frame)
+
+    supervisor = StreamSupervisor(
+        partial(open_stream, session.credential.connection, session.credential.api_key, clock=clock),
+        take,
+        lambda: inflow.resume_from(),
+        clock=clock,
+        rng=rng,
+        watcher=ground.pulse,
+    )
+    signals = Signals(
+        session.api.consume_signal,
+        desk,
+        hand_over=port.hand_over,
+        is_group=lambda conversation_id: inflow.rooms.is_group(conversation_id),
+        agent_id=session.agent.agent_id,
+        clock=clock,
+    )
+    handing = Handing(
+        identity=session.agent,
+        conversations=session.conversations,
+        access=ground.access,
+        neutralise=port.inert_name,
+        fetch_rooms=session.api.conversations,
+        give=port.hand_over,
+        amend=port.amend_waiting,
+        inbox=kept.inbox,
+        remains=kept.remains,
+        session_of=port.session_of,
+    )
+    inflow = Inflow(
+        handing,
+        control=signals.consume,
+        replay=supervisor.replay,
+        inbox=kept.inbox,
+        remains=kept.remains,
+        missed=lambda: ground.loops.own(postbox.tell_gaps()),
+        given_up=postbox.tell_given_up,
+        answered=lambda approval_id: approvals.heard(approval_id),
+        unheard=lambda: approvals.ask_again(),
+    )
+    approvals = open_approvals(
+        ground.approvals_file,
+        session.api,
+        kept.owner,
+        Waking(inflow.own, port.session_of),
+        run=ground.offload.run,
+        conversations=lambda: inflow.rooms.rooms,
+        clock=clock,
+    )
+    cards = CardDesk(kept.file, kept.owner, session.api, clock)
+    runs = Runs(desk, port, kept, inflow)
+    legacy = Legacy(
+        session.api, outbound, deliveries, kept.inbox, has_open_turn=desk.has_open_turn, clock=clock, rng=rng
+    )
+    legacy.take_over(kept.remains.turns, kept.remains.items, kept.owed)
+    inflow.recover(kept.remains.items, kept.adoption)
+    return Connected(
+        loop=asyncio.get_running_loop(),
+        session=session,
+        kept=kept,
+        inflow=inflow,
+        supervisor=supervisor,
+        outbound=outbound,
+        deliveries=deliveries,
+        postbox=postbox,
+        runs=runs,
+        signals=signals,
+        approvals=approvals,
+        acting=Acting(session.api, approvals.service, cards, desk, ground.home_channel, clock),
+        dots=TypingDots(session.api.set_typing),
+    )
+
+
+def queue_depth(desk: TurnDesk, port: HostPort, turn_id: TurnId) -> int:
+    """How many messages wait behind a turn."""
+    turn = desk.turns.live.get(turn_id)
+    session = turn.opening.session if turn is not None else None
+    return port.queue_depth(session) if session is not None else 0
+
+
+def _is_left_to_host(desk: TurnDesk, turn_id: TurnId) -> bool:
+    """Whether the host repeats a message of this turn itself."""
+    turn = desk.turns.live.get(turn_id)
+    return turn is not None and turn.opening.kind is Kind.LOOSE
