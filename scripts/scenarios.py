@@ -53,7 +53,7 @@ def tests_by_scenario(folder: Path) -> dict[str, set[str]]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 # Parametrised rows carry their numbers as ids, so the decorators are read too.
                 rows = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
-                text = f"{node.name} {ast.get_docstring(node) or ''} {rows}"
+                text = "\n".join((node.name, ast.get_docstring(node) or "", rows))
                 numbers = scenario_numbers(text) | (borgee_numbers(text) if is_about_borgee(module) else set())
                 for number in numbers:
                     found[number].add(f"{module.relative_to(ROOT).as_posix()}::{node.name}")

@@ -52,6 +52,13 @@ def test_there_are_mutants_of_many_defects() -> None:
     assert len({mutant.defect for mutant in read_mutants()}) >= 18
 
 
+def test_every_weakness_of_the_published_borgee_plugin_has_a_mutant() -> None:
+    """W1 to W30, W3b among them: none may come back unnoticed."""
+    weaknesses = {"W3b", *(f"W{number}" for number in range(1, 31))}
+
+    assert weaknesses - {mutant.defect for mutant in read_mutants()} == set()
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A project of two files; git is told that it is no part of a repository."""

@@ -445,12 +445,25 @@ async def test_typing_is_nobodys_business(own_home: Path) -> None:
     agent = Held()
     async with staged(own_home, agent) as stage:
         stage.session.deliver(said("turn"))
-        await until(lambda: agent.running)
+        await until(lambda: "task_started" in stage.session.names and agent.running)
+        before = stage.session.names
+
         await stage.adapter.send_typing("channel-1")
+
+        assert stage.session.names == before
         agent.let_go("turn")
         await stage.until_row(1, Status.COMPLETED)
 
-        assert not {"typing", "start_typing"} & set(stage.session.names)
+
+async def test_no_message_is_called_a_reply(own_home: Path) -> None:
+    """W30: the wire tells nobody what a message replies to, so neither the receipt nor Hermes' event names one."""
+    async with staged(own_home, answers) as stage:
+        stage.session.deliver(said("first"))
+        stage.session.deliver(said("second", message_id="m-2"))
+        await stage.until_row(2, Status.COMPLETED)
+
+        assert [event.reply_to_message_id for event in stage.events] == [None, None]
+        assert [row.reply_to_id for row in await asyncio.to_thread(rows, own_home)] == [None, None]
 
 
 async def test_odd_texts_and_times_end_nothing(own_home: Path) -> None:

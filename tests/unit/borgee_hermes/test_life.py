@@ -86,7 +86,7 @@ async def test_what_a_crash_left_is_put_aside_before_the_client_connects(own_hom
 
 
 async def test_a_session_that_hermes_forgot_is_no_reason_to_forget_a_receipt(own_home: Path) -> None:
-    """A31, W1: quarantined, not discarded, however long the adapter is idle with work waiting behind it."""
+    """A31, A47, W1: quarantined, not discarded, however long the adapter is idle with work waiting behind it."""
     seq = await asyncio.to_thread(left_claimed, own_home)
     clock = ManualClock()
     async with staged(own_home, answers, clock=clock) as stage:
@@ -99,9 +99,22 @@ async def test_a_session_that_hermes_forgot_is_no_reason_to_forget_a_receipt(own
         row = await stage.row(seq)
         assert (row.status, row.outcome) == (Status.QUARANTINED, Outcome.QUARANTINED_NO_SESSION)
         assert stage.texts == []
-    async with staged(own_home, answers) as again:  # A47: nor at the next start
+    async with staged(own_home, answers) as again:  # nor at the next start
         assert (await again.row(seq)).status is Status.QUARANTINED
         assert again.texts == []
+
+
+async def test_a_start_asks_who_it_is_once(own_home: Path) -> None:
+    """W25: the client keeps what it learned as it connected."""
+    me = {"id": "agent-1", "display_name": "Aide", "role": "agent", "permissions": ["message.send:*"]}
+
+    def client(handlers: Handlers) -> FakeSession:
+        session = FakeSession(handlers=handlers)
+        session.answers["get_me"] = me
+        return session
+
+    async with staged(own_home, session=client) as stage:
+        assert stage.session.names == ["get_me"]
 
 
 async def test_a_session_that_cannot_be_suspended_ends_the_start(own_home: Path) -> None:

@@ -49,7 +49,7 @@ def ring(machine: BorgeeMachine, tmp_path: Path) -> Path:
 
 
 def test_nobody_is_needed_when_everything_is_answered(machine: BorgeeMachine) -> None:
-    """Block, both settings of the gateway and the key, in files that are its owner's alone; the agent is named."""
+    """W27: block, both settings of the gateway, the key, and nothing besides, in files that are its owner's alone."""
     result = machine.setup(machine.answers())
 
     config, env = machine.read()
