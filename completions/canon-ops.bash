@@ -155,7 +155,7 @@ _canon_ops_options() {
         'profile import') reply='--replace --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'creds') reply='-h --help' ;;
         'creds list') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'creds test') reply='--canon-profile --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'creds test') reply='--canon-profile --platform --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'creds move') reply='--to --canon-profile --platform --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'creds remove') reply='--canon-profile --platform --whole-profile --dry-run --diff --if-unchanged -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'creds audit') reply='--strict -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -227,7 +227,7 @@ _canon_ops_takes() {
         *' --color') takes='words auto always never' ;;
         *' --type') takes='words auto str int float bool null json' ;;
         'logs --platform') takes='words borgee canon' ;;
-        'install --platform' | 'host show --platform' | 'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
+        'install --platform' | 'host show --platform' | 'creds test --platform' | 'creds move --platform' | 'creds remove --platform') takes='words canon borgee' ;;
         *' --environment') takes='words canon-prod-v1 canon-dev-v1' ;;
         *' --state') takes='words creating pending consuming resolved expired orphaned' ;;
         *' --level') takes='words debug info warning error critical' ;;

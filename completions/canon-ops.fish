@@ -136,7 +136,7 @@ function __canon_ops_members
         case 'creds'
             printf '%s\t%s\n' \
                 'list' 'List the values in force, where each comes from, and what it hides.' \
-                'test' 'Ask Canon who the key is.' \
+                'test' 'Ask the platform who the key is.' \
                 'move' 'Move a key between its file and the system\'s keyring.' \
                 'remove' 'Remove a key from this machine: from its file, from the keyring, and from the history of changes.' \
                 'audit' 'Find copies of keys, files that others can read, and keys in places that should not hold them.'
@@ -991,6 +991,7 @@ function __canon_ops_options
         case 'creds test'
             printf '%s\t%s\n' \
                 '--canon-profile' 'The Canon profile that is meant, instead of the one in use.' \
+                '--platform' 'Whose key.  [default: canon]' \
                 '--timeout' 'How long to wait for the network.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
@@ -1941,7 +1942,7 @@ function __canon_ops_takes
             echo 'words auto str int float bool null json'
         case 'logs --platform'
             echo 'words borgee canon'
-        case 'install --platform' 'host show --platform' 'creds move --platform' 'creds remove --platform'
+        case 'install --platform' 'host show --platform' 'creds test --platform' 'creds move --platform' 'creds remove --platform'
             echo 'words canon borgee'
         case '* --environment'
             echo 'words canon-prod-v1 canon-dev-v1'

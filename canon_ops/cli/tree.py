@@ -214,7 +214,7 @@ ROOT = Entry(
                 Entry(
                     "list", "List the values in force, where each comes from, and what it hides.", "creds:list_command"
                 ),
-                Entry("test", "Ask Canon who the key is.", "creds:test_command"),
+                Entry("test", "Ask the platform who the key is.", "creds:test_command"),
                 Entry("move", "Move a key between its file and the system's keyring.", "creds:move_command"),
                 Entry(
                     "remove",

@@ -17,7 +17,7 @@ from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import CanonOpsError, ExitCode, UsageError
 from canon_ops.operate.audit_credentials import AuditFinding, Severity, audit_credentials
 from canon_ops.operate.gateway_notice import restart_notice
-from canon_ops.operate.key_test import KeyTested, ask_whose_key
+from canon_ops.operate.key_test import KeyTested, ask_whose_borgee_key, ask_whose_key
 from canon_ops.operate.list_credentials import Credentials, Place, Value, list_credentials
 from canon_ops.operate.move_key import KeyMoved, Store, move_borgee_key, move_canon_key
 from canon_ops.operate.remove_key import KeyRemoved, remove_borgee_key, remove_canon_key
@@ -115,28 +115,48 @@ def list_command(context: Context, platforms: tuple[str, ...]) -> Result:
     "creds test",
     data=KeyTested,
     timeout_s=30.0,
-    examples=("canon-ops creds test", "canon-ops creds test --canon-profile ops --json"),
+    examples=(
+        "canon-ops creds test",
+        "canon-ops creds test --canon-profile ops --json",
+        "canon-ops creds test --platform borgee",
+    ),
 )
 @_PROFILE_OPTION
-def test_command(context: Context, timeout_s: float, canon_profile: str | None) -> Result:
-    """Ask Canon who the key is.
+@_PLATFORM_OPTION
+def test_command(context: Context, timeout_s: float, canon_profile: str | None, platform: str | None) -> Result:
+    """Ask the platform who the key is.
 
-    The environment is verified first; the key is shown to nobody else. Borgee has no request that only asks: its
-    adapter learns it on connecting.
+    Canon's environment is verified first; the key is shown to nobody else. Borgee is asked by connecting as its agent,
+    which would take a running gateway's place: while one has the connection, nothing is asked (exit 5).
     """
+    if _is_borgee(context, platform, canon_profile):
+        return _borgee_test(context, timeout_s)
     with context.progress("Asking Canon whose key it is"):
         done = ask_whose_key(
             context.home, context.environ, canon_profile, context.keyring, clock=SystemClock(), timeout_s=timeout_s
         )
-    name = f"{done.agent_name} ({done.agent_id})" if done.agent_name else str(done.agent_id)
     pairs = [
-        ("agent", name),
-        ("environment", done.environment_id),
+        ("agent", _agent(done)),
+        ("environment", str(done.environment_id)),
         ("key", done.origin),
         ("Canon profile", done.canon_profile or "none"),
     ]
     view = (Line("Canon takes the key.", Mark.OK), Fields(pairs))
     return Result(done, view, canon_profile=done.canon_profile)
+
+
+def _borgee_test(context: Context, timeout_s: float) -> Result:
+    from borgee_hermes.introduction import who_is  # with the websocket behind it
+
+    with context.progress("Asking Borgee whose key it is"):
+        asking = who_is(context.home, context.environ, timeout_s=timeout_s)
+        done = ask_whose_borgee_key(context.home, context.environ, context.keyring, who_is=asking)
+    pairs = [("agent", _agent(done)), ("server", done.base_url), ("key", done.origin)]
+    return Result(done, (Line("Borgee takes the key.", Mark.OK), Fields(pairs)))
+
+
+def _agent(done: KeyTested) -> str:
+    return f"{done.agent_name} ({done.agent_id})" if done.agent_name else str(done.agent_id)
 
 
 @declare(
@@ -157,7 +177,7 @@ def move_command(
     history of changes forgets it. Nothing happens when the keyring cannot be used.
     """
     writing = context.writing(f"creds move --to {to}", write)
-    if _is_borgee(platform, canon_profile):
+    if _is_borgee(context, platform, canon_profile):
         done = move_borgee_key(writing, to, context.keyring)
     else:
         done = move_canon_key(writing, canon_profile, to, context.keyring)
@@ -196,7 +216,7 @@ def remove_command(
     revokes it.
     """
     writing = context.writing("creds remove", write)
-    if _is_borgee(platform, canon_profile):
+    if _is_borgee(context, platform, canon_profile):
         done = remove_borgee_key(writing, context.keyring, context.prompts)
     else:
         done = remove_canon_key(writing, canon_profile, context.keyring, context.prompts, whole=whole_profile)
@@ -234,10 +254,11 @@ def audit_command(context: Context, strict: bool) -> Result:
     return Result(report, _audit_view(found), ExitCode.FAILED if bad else ExitCode.DONE, problems)
 
 
-def _is_borgee(platform: str | None, canon_profile: str | None) -> bool:
+def _is_borgee(context: Context, platform: str | None, canon_profile: str | None) -> bool:
+    """Whose key is meant: the platform that is named, else Canon's with its profile, else the program's own."""
     if platform == "borgee" and canon_profile is not None:
         raise UsageError("--canon-profile and --platform borgee exclude each other.", fix="leave out one of them")
-    return platform == "borgee"
+    return (platform or ("canon" if canon_profile is not None else context.program.platform)) == "borgee"
 
 
 def _problem(error: CanonOpsError) -> Problem:

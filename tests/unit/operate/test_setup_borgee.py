@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +14,6 @@ from borgee_hermes.locks.identity import CREDENTIAL_SCOPE, identities
 from borgee_hermes.locks.ownership import InUse
 from canon_ops.errors import CanonOpsError, ExitCode, UsageError
 from canon_ops.files.transaction import ChangedUnderUs, digest
-from canon_ops.hermes.scoped_locks import lock_file
 from canon_ops.keyring.access import Keyring, KeyringProblem
 from canon_ops.operate.borgee_answers import BorgeeAnswers, OtherAgent, SharedRefused
 from canon_ops.operate.edit_config import ManagedHome
@@ -28,6 +25,7 @@ from canon_ops.settings.problems import BorgeeKeyInConfig, BorgeeUnshared
 from canon_ops.settings.secret import Secret
 from tests.support.borgee_boxes import borgee_box
 from tests.support.borgee_machine import BorgeeMachine
+from tests.support.held_locks import hold_lock
 from tests.support.keyring_backend import entries_of, keyring_variables
 from tests.support.scripted_prompts import BACK, ScriptedPrompts
 
@@ -339,16 +337,13 @@ def test_the_agent_is_pinned_only_where_that_is_asked_for(machine: BorgeeMachine
 def test_a_gateway_that_holds_the_connection_is_not_robbed_of_it(machine: BorgeeMachine) -> None:
     """A server that keeps one connection an agent would leave the gateway deaf, so nothing is asked."""
     identity = identities(machine.home.path, machine.box.endpoints.base_url, machine.key).resource
-    lock = lock_file(CREDENTIAL_SCOPE, identity, machine.environ)
-    lock.parent.mkdir(parents=True)
-    start = Path("/proc/self/stat").read_text().split()[21] if Path("/proc/self/stat").exists() else "0"
-    lock.write_text(json.dumps({"pid": os.getpid(), "start_time": int(start)}))
+    hold_lock(CREDENTIAL_SCOPE, identity, machine.environ)
 
     with pytest.raises(InUse):
         machine.setup(machine.answers())
     assert machine.greetings == 0
 
-    lock.write_text(json.dumps({"pid": os.getpid(), "start_time": 1}))  # another process had that number
+    hold_lock(CREDENTIAL_SCOPE, identity, machine.environ, lives=False)
     assert machine.setup(machine.answers()).agent.agent_id == "agent_sandbox"
 
 
