@@ -63,7 +63,7 @@ def build_adapter_class(host: Host, *, parts_for: Callable[[Any], Parts] | None 
 
         def __init__(self, config: Any) -> None:
             super().__init__(config, host.platform)
-            self._borgee = BorgeeRuntime(_Port(self, host), make_parts(config), **more)
+            self._borgee = BorgeeRuntime(_Port(self, host), make_parts(config), host_version=host.version, **more)
             self._active_sessions = BusySessions(self._session_changed)
             self._busy_text_mode = "queue"
 

@@ -166,10 +166,10 @@ CHECKS: Final = (
         "Has the gateway that runs connected Borgee?",
         _looking("state_checks", "look_at_gateway"),
         About(
-            "The gateway was started before Borgee was set up, the server refused the key, or it cannot be reached.",
+            "The gateway is older than the settings, its key was refused, the server is away, or its loop hangs.",
             "Nothing that people say to the agent on Borgee arrives.",
             "Read logs/gateway.log of the home; restart the gateway once the other findings are mended.",
-            ("gateway_state.json", "logs/gateway.log"),
+            ("gateway_state.json", "plugins/borgee/health.json", "logs/gateway.log"),
         ),
     ),
     _check(

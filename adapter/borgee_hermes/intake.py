@@ -28,6 +28,7 @@ class Intake:
     """The one consumer of the deliveries.
 
     Args:
+        heard: is told that a delivery came.
         arrived: takes number, session and class of a receipt that waits for a turn.
         fail: ends the adapter over a fault of the inbox, or of the host when it was asked about a command.
     """
@@ -38,12 +39,14 @@ class Intake:
         inbox: Inbox,
         port: HostPort,
         *,
+        heard: Callable[[], None],
         arrived: Callable[[int, str, DispatchClass], None],
         fail: Callable[[BaseException], None],
     ) -> None:
         self._session = session
         self._inbox = inbox
         self._port = port
+        self._heard = heard
         self._arrived = arrived
         self._fail = fail
 
@@ -54,6 +57,7 @@ class Intake:
                 return
 
     async def _take(self, delivery: Delivery) -> bool:
+        self._heard()
         try:
             inserted = await self._store(delivery.event)
         except Exception as error:  # the disk, or the host when it was asked about a command

@@ -26,6 +26,7 @@ from borgee_hermes.bpp.port import BppSession, Handlers
 from borgee_hermes.bpp.state import Status as Connection
 from borgee_hermes.control.protocol import Answer, Request
 from borgee_hermes.control.server import ControlServer
+from borgee_hermes.health import Vitals
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.intake import Intake
 from borgee_hermes.lanes.dispatch import Dispatcher
@@ -93,8 +94,11 @@ class Parts:
 class BorgeeRuntime:
     """The adapter's life."""
 
-    def __init__(self, port: HostPort, parts: Parts, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self, port: HostPort, parts: Parts, *, clock: Clock | None = None, host_version: str = "unknown"
+    ) -> None:
         self._port = port
+        self._host_version = host_version
         self._parts = parts
         self._clock = clock or SystemClock()
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="borgee")
@@ -105,6 +109,7 @@ class BorgeeRuntime:
         self._lease: Lease | None = None
         self._inbox: Inbox | None = None
         self._session: BppSession | None = None
+        self._vitals: Vitals | None = None
         self._dispatcher: Dispatcher | None = None
         self._announcer: Announcer | None = None
         self._outbound: Outbound | None = None
@@ -128,6 +133,8 @@ class BorgeeRuntime:
             raise
         except Exception as error:
             logger.error("Borgee: not connected: %s", self._shown(error), exc_info=not isinstance(error, CanonOpsError))
+            if self._vitals is not None:
+                self._vitals.failed(error)
             await settle(asyncio.ensure_future(self._undo()))
             self._port.set_fatal("borgee_startup", self._shown(error), retryable=_passes(error))
             return False
@@ -146,9 +153,20 @@ class BorgeeRuntime:
             logger.warning("Borgee: %s", notice.message)
         await recover(inbox, self._sessions)
         session = self._session = self._parts.open_session(options, key, Handlers(toggle=self._toggled))
+        vitals = self._vitals = Vitals(
+            self._parts.home,
+            inbox,
+            session,
+            origin=options.origin,
+            host_version=self._host_version,
+            off_loop=self._off_loop,
+            shown=self._shown,
+            clock=self._clock,
+        )
+        vitals.start()
         await session.connect()
         await self._check_identity(session, options)
-        await self._begin(session, inbox, options)
+        await self._begin(session, inbox, vitals, options)
 
     def _take_ownership(self, options: BorgeeOptions, key: Secret) -> None:
         self._lease = self._parts.ownership.acquire(self._parts.locks, self._parts.home, options.origin, key)
@@ -168,7 +186,7 @@ class BorgeeRuntime:
                 fix="canon-ops config unset borgee.agent_id, or set the key of that agent",
             )
 
-    async def _begin(self, session: BppSession, inbox: Inbox, options: BorgeeOptions) -> None:
+    async def _begin(self, session: BppSession, inbox: Inbox, vitals: Vitals, options: BorgeeOptions) -> None:
         announcer = self._announcer = Announcer(session, self._clock)
         announcer.start()
         dispatcher = self._dispatcher = Dispatcher(
@@ -183,9 +201,11 @@ class BorgeeRuntime:
         self._outbound = Outbound(self._usable_session, inbox, self._clock, fail=self._fail_closed)
         waiting = await inbox.open_receipts()
         self._is_ready = True
-        intake = Intake(session, inbox, self._port, arrived=dispatcher.arrived, fail=self._fail_closed)
+        intake = Intake(
+            session, inbox, self._port, heard=vitals.heard, arrived=dispatcher.arrived, fail=self._fail_closed
+        )
         self._own(intake.run(), "intake")
-        self._own(self._watch(session), "watch")
+        self._own(self._watch(session, vitals), "watch")
         self._own(self._prune(inbox), "prune")
         await self._listen_for_commands(inbox)
         live = self._live = Live(session, asyncio.get_running_loop())
@@ -285,17 +305,18 @@ class BorgeeRuntime:
 
     # -- what ends it -------------------------------------------------------------------------------------------------
 
-    async def _watch(self, session: BppSession) -> None:
+    async def _watch(self, session: BppSession, vitals: Vitals) -> None:
         """Notice when the client has given up: nothing would come any more, and nothing could be said."""
         standing = Standing(self._port, self._clock)
         try:
-            await self._watch_states(session, standing)
+            await self._watch_states(session, standing, vitals)
         finally:
             standing.close()
 
-    async def _watch_states(self, session: BppSession, standing: Standing) -> None:
+    async def _watch_states(self, session: BppSession, standing: Standing, vitals: Vitals) -> None:
         async for state in session.state_changes():
             standing.see(state.status)
+            vitals.see(state, session.failure)
             if state.status is Connection.ERROR:
                 failure = session.failure
                 sentence = (
@@ -320,6 +341,8 @@ class BorgeeRuntime:
         if self._farewell is not None or self._stopping is not None:
             return
         logger.error("Borgee: down (%s): %s", refusal.code, refusal.sentence)
+        if self._vitals is not None:
+            self._vitals.gave_up(refusal.sentence)
         self._port.set_fatal(refusal.code, refusal.sentence, retryable=refusal.retryable)
         self._farewell = asyncio.get_running_loop().create_task(self._say_farewell(hang_up), name="borgee farewell")
 
@@ -368,6 +391,8 @@ class BorgeeRuntime:
             await self._attempt("the reports", announcer.stop)
         if session is not None:
             await self._attempt("the connection", session.close)
+        if self._vitals is not None:
+            await self._attempt("the health file", self._vitals.close)
         if inbox is not None:
             await self._attempt("the inbox", inbox.close)
         await self._attempt("the locks", lambda: self._off_loop(self._give_ownership_back))

@@ -19,12 +19,14 @@ from borgee_hermes.inbox.records import Status as State
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.identity import CREDENTIAL_SCOPE, PROFILE_SCOPE, identities
 from canon_ops.doctor.check import Answer, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.checks.held_stream import held_stream
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.doctor.repair import MakePrivate
 from canon_ops.durable import Snapshot, find_damage, read_once
 from canon_ops.durable.problems import DurableError, NoDatabase
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.borgee_block import borgee_extra
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.hermes.scoped_locks import lock_owner
 from canon_ops.operate.profile_key import key_of_borgee
 from canon_ops.settings.borgee import BorgeeOptions, read_borgee
@@ -48,7 +50,8 @@ def look_at_gateway(examination: Examination) -> Answer:
         told = f"A gateway runs (pid {state.pid}) without Borgee: the plugin was not loaded or not configured."
         return Finding(Status.ERROR, told, restart)
     if entry.state == "connected":
-        return Finding(Status.OK, f"The gateway (pid {state.pid}) is connected to Borgee.")
+        wrong = held_stream(examination, PLATFORMS["borgee"], stream="connection")
+        return wrong or Finding(Status.OK, f"The gateway (pid {state.pid}) is connected to Borgee.")
     why = f": {entry.error_message}" if entry.error_message else ""
     return Finding(
         Status.ERROR if entry.state in ("fatal", "retrying", "disconnected") else Status.INFO,

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 from canon_hermes_plugin import host as host_door
-from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.outbox.store import Owed
 from canon_ops import __version__
 from canon_ops.hermes.platform_health import PlatformHealth
+from canon_ops.hermes.stream_health import Health
 
 __all__ = ["report_of"]
 

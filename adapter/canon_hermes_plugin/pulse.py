@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from canon_hermes_plugin.complaints import Complaints
-from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.offload import Offload
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.atomic import replace_file
 from canon_ops.hermes.platform_health import PlatformHealth, StreamState
+from canon_ops.hermes.stream_health import Health
 from canon_ops.runtime.clock import Clock
 
 __all__ = ["Marks", "Pulse"]

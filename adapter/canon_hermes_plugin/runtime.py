@@ -34,7 +34,6 @@ from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_se
 from canon_hermes_plugin.deliveries import Attempt, Failed
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
-from canon_hermes_plugin.health import Health
 from canon_hermes_plugin.health_report import report_of
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.kept import Kept, open_kept
@@ -52,6 +51,7 @@ from canon_ops.client.health import verify_environment
 from canon_ops.durable import DurableError
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.platform_health import PlatformHealth, health_file
+from canon_ops.hermes.stream_health import Health
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import Options, TurnVerbosity, UserAccess
 from canon_ops.wire.requests import RuntimeStatus

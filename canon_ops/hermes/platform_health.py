@@ -7,7 +7,7 @@ age before believing it (:meth:`PlatformHealth.trust`).
 The writer is the plugin, readers are ``doctor``, ``status`` and any probe; the shape is :data:`JSON_SCHEMA`. A reader
 that meets an unknown field leaves it alone, and a damaged file reads as none.
 
-Source: decisions X9; canon-adapter D22, D62.
+Source: decisions X9; canon-adapter D22, D62; Borgee 8.6.
 """
 
 from __future__ import annotations
@@ -49,18 +49,20 @@ class PlatformHealth:
 
     Attributes:
         version: of canon-ops; ``host_version`` of Hermes.
+        environment_id: Canon's environment; for Borgee the server's origin.
         pid: the gateway's process.
         written_at_ms: when; all times are milliseconds since the epoch.
         stream_since_ms: since when the stream has been in its state.
         reconnects: how often it was opened again since the gateway started.
         last_trouble: why it was lost last, a sentence without secrets.
         last_event_at_ms: when anything came over the stream.
-        cursor: the last event that is dealt with together with everything before it.
+        cursor: the last event that is dealt with together with everything before it; for Borgee the terminal watermark.
         cursor_age_s: for how long the oldest event that is not dealt with has waited; 0 when none waits.
         in_work: events that have come and are not dealt with.
         turns_open: runs of the agent.
         outbox_depth: messages that the gateway has still to bring to Canon; ``outbox_oldest_ms`` is when the oldest of
             them was ready, None when there is none. What Canon refused is not among them: ``outbox list`` shows it.
+            Borgee has no outbox.
     """
 
     platform: str

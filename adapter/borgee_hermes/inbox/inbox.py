@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from borgee_hermes.inbox import operator, retention, store
-from borgee_hermes.inbox.records import NewReceipt, OpenReceipt, Outcome, Receipt, Status
+from borgee_hermes.inbox.records import NewReceipt, OpenReceipt, Outcome, Progress, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.inbox.store import Inserted
 from canon_ops.durable import Database, Notice
@@ -80,6 +80,9 @@ class Inbox:
 
     async def terminal_watermark(self) -> int:
         return await self._database.read(store.terminal_watermark)
+
+    async def progress(self) -> Progress:
+        return await self._database.read(store.progress)
 
     async def channel_type(self, channel_id: str) -> str | None:
         return await self._database.read(store.channel_type, channel_id)

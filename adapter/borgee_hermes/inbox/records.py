@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from borgee_hermes.bpp.events import ConversationContext, Kind
 
-__all__ = ["SAID", "DispatchClass", "NewReceipt", "OpenReceipt", "Outcome", "Receipt", "Status"]
+__all__ = ["SAID", "DispatchClass", "NewReceipt", "OpenReceipt", "Outcome", "Progress", "Receipt", "Status"]
 
 SAID = frozenset({Kind.MESSAGE, Kind.MENTION})  # what may start a turn
 
@@ -110,6 +110,22 @@ class OpenReceipt:
     session_key: str
     dispatch_class: DispatchClass
     status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the work has come.
+
+    Attributes:
+        watermark: everything up to there is settled.
+        open: receipts that are not; ``oldest_s`` is when the first of them was stored, in seconds since the epoch.
+        running: those of them whose turn runs.
+    """
+
+    watermark: int = 0
+    open: int = 0
+    running: int = 0
+    oldest_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

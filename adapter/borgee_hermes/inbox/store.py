@@ -15,7 +15,7 @@ from typing import Any
 
 from borgee_hermes.bpp.events import ConversationContext, Kind
 from borgee_hermes.inbox.problems import ReceiptDiffers
-from borgee_hermes.inbox.records import SAID, DispatchClass, NewReceipt, OpenReceipt, Outcome, Receipt, Status
+from borgee_hermes.inbox.records import SAID, DispatchClass, NewReceipt, OpenReceipt, Outcome, Progress, Receipt, Status
 from canon_ops.durable import Row, Snapshot, Transaction
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "insert",
     "is_outbound",
     "open_receipts",
+    "progress",
     "quarantine_in_doubt",
     "quarantine_processing",
     "receipt_of",
@@ -86,6 +87,11 @@ QUARANTINE_PROCESSING = """
 OPEN = """
     SELECT ingest_seq, session_key, dispatch_class, forced_queue, status FROM receipts
     WHERE status IN ('pending', 'processing', 'in_doubt', 'quarantined') ORDER BY ingest_seq"""
+OPEN_COUNTS = """
+    SELECT status, count(*) AS receipts FROM receipts WHERE status IN ('pending', 'processing', 'in_doubt')
+    GROUP BY status"""
+# The first one behind the watermark is the oldest that is open.
+OLDEST_OPEN = "SELECT created_at FROM receipts WHERE ingest_seq > ? ORDER BY ingest_seq LIMIT 1"
 ADD_OUTBOUND = """
     INSERT INTO outbound_messages (message_id, channel_id, created_at) VALUES (:message_id, :channel_id, :now_s)
     ON CONFLICT (message_id) DO UPDATE SET channel_id = excluded.channel_id"""
@@ -261,6 +267,14 @@ def open_receipts(snapshot: Snapshot) -> list[OpenReceipt]:
 def terminal_watermark(snapshot: Snapshot) -> int:
     """The highest number up to which every receipt is settled."""
     return int(snapshot.value(WATERMARK) or 0)
+
+
+def progress(snapshot: Snapshot) -> Progress:
+    """How far the work has come; the cost is that of counting what is open in an index."""
+    counts = {Status(row["status"]): row["receipts"] for row in snapshot.all(OPEN_COUNTS)}
+    watermark = terminal_watermark(snapshot)
+    oldest_s: float | None = snapshot.value(OLDEST_OPEN, (watermark,)) if counts else None
+    return Progress(watermark, sum(counts.values()), counts.get(Status.PROCESSING, 0), oldest_s)
 
 
 def channel_type(snapshot: Snapshot, channel_id: str) -> str | None:

@@ -151,8 +151,8 @@ def _platform_words(platform: PlatformSeen, now_ms: int) -> str:
     if platform.state:
         parts.append(platform.state + (f" ({platform.error})" if platform.error else ""))
     if (health := platform.health) and health.trust == "current":
-        counts = f"{health.in_work} in work, {health.outbox} to be sent"
-        parts.append(f"stream {health.stream} for {_span(now_ms - health.stream_since_ms)}, {counts}")
+        counts = "" if platform.inbox else f", {health.in_work} in work, {health.outbox} to be sent"
+        parts.append(f"stream {health.stream} for {_span(now_ms - health.stream_since_ms)}{counts}")
     elif health and health.trust == "stale":
         parts.append(f"silent for {_span(now_ms - health.written_at_ms)}: its loop hangs")
     if platform.inbox is not None:

@@ -41,7 +41,7 @@ async def _stream(examination: Examination) -> Answer:
     from canon_ops.doctor.checks.held_stream import held_stream  # with the form of the health file
 
     reached = _reached("stream", (await examination.probes())["stream"])
-    held = await asyncio.to_thread(held_stream, examination)
+    held = await asyncio.to_thread(held_stream, examination, examination.platform)
     return reached if held is None else (reached, held)
 
 

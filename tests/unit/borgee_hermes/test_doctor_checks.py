@@ -133,6 +133,19 @@ class Ward:
         document = {"pid": os.getpid(), "gateway_state": "running", "platforms": platforms}
         self.home.joinpath("gateway_state.json").write_text(json.dumps(document))
 
+    def tell_health(self, *, written_s: float, stream: str, since_s: float, trouble: str | None = None) -> None:
+        """The health file of that gateway, written by hand; times are seconds from now."""
+        now_ms = self.clock.now_ms()
+        document = {
+            "schema": "canon-ops.platform-health/1", "platform": "borgee", "version": "0.1.0", "host_version": "0.19.0",
+            "pid": os.getpid(), "written_at_ms": now_ms + int(written_s * 1000), "environment_id": "https://b.example",
+            "agent_id": "agent_sandbox", "stream": stream, "stream_since_ms": now_ms + int(since_s * 1000),
+            "last_trouble": trouble,
+        }  # fmt: skip
+        file = self.home / "plugins" / "borgee" / "health.json"
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.write_text(json.dumps(document))
+
 
 @pytest.fixture(scope="module")
 def shared_box() -> Iterator[BorgeeSandbox]:
@@ -254,6 +267,16 @@ def gateway_that_gave_up(ward: Ward) -> None:
     ward.run_gateway("fatal", "Borgee does not accept the key")
 
 
+def gateway_that_hangs(ward: Ward) -> None:
+    ward.run_gateway("connected")
+    ward.tell_health(written_s=-300, stream="open", since_s=-3_600)
+
+
+def gateway_whose_connection_is_away(ward: Ward) -> None:
+    ward.run_gateway("connected")
+    ward.tell_health(written_s=-5, stream="lost", since_s=-600, trouble="the server is being restarted")
+
+
 def damaged_inbox(ward: Ward) -> None:
     ward.receive("completed")
     data = bytearray(ward.inbox.read_bytes())
@@ -329,6 +352,8 @@ FAULTS: list[tuple[Seed, dict[str, str], str]] = [
     (streaming_where_nobody_looks, {"streaming": "warning"}, "platforms.telegram.display.streaming is read by no"),
     (gateway_without_borgee, {"gateway": "error"}, "without Borgee"),
     (gateway_that_gave_up, {"gateway": "error"}, "Borgee is fatal: Borgee does not accept the key"),
+    (gateway_that_hangs, {"gateway": "warning"}, "has not said for 5 minutes how it is doing"),
+    (gateway_whose_connection_is_away, {"gateway": "warning"}, "connection for 10 minutes: the server is being"),
     (damaged_inbox, {"inbox": "error"}, "inbox.sqlite3"),
     (inbox_that_others_read, {"inbox": "error", "quarantine": "skipped"}, "mode 0644"),
     (no_inbox_at_all_but_a_text, {"inbox": "error", "quarantine": "skipped"}, "inbox.sqlite3"),
@@ -429,6 +454,19 @@ def test_a_connected_gateway_is_not_robbed_of_its_place(ward: Ward) -> None:
     assert [one.status for one in (by_state, by_lock)] == [Status.OK, Status.OK]
     assert "has the connection" in by_lock.message
     assert len(ward.box.journal()) == before
+
+
+@pytest.mark.parametrize(
+    ("stream", "since_s", "written_s"),
+    [("open", -3_600, -5), ("lost", -10, -5)],
+    ids=["stands", "is made anew just now"],
+)
+def test_a_gateway_that_is_well_is_left_in_peace(ward: Ward, stream: str, since_s: float, written_s: float) -> None:
+    """Its own file agrees with Hermes'."""
+    ward.run_gateway("connected")
+    ward.tell_health(written_s=written_s, stream=stream, since_s=since_s)
+
+    assert ward.finding("gateway").status is Status.OK
 
 
 def test_locks_of_the_homes_own_gateway_and_of_the_dead_are_in_order(ward: Ward) -> None:

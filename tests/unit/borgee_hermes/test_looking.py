@@ -13,7 +13,9 @@ from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.looking import read_inbox
 from canon_ops.durable import write_once
+from canon_ops.hermes.platform_health import PlatformHealth, StreamState, health_file
 from canon_ops.operate.status import InboxSeen
+from canon_ops.runtime.clock import SystemClock
 from tests.support.borgee_receipts import a_receipt
 from tests.unit.cli.conftest import Runner
 from tests.unit.cli.conftest import home as home
@@ -79,6 +81,24 @@ def test_status_shows_borgee_where_it_is_used(program: Runner, hermes: Path) -> 
     assert (borgee["plugin_enabled"], borgee["switched_on"], borgee["state"]) == (True, True, "disconnected")
     assert (borgee["inbox"]["pending"], borgee["inbox"]["in_doubt"]) == (2, 1)
     assert "enabled, switched on; disconnected; 2 waiting, 1 running, 1 in doubt: canon-ops inbox list" in text
+
+
+def test_status_shows_what_the_plugin_says_of_itself(program: Runner, hermes: Path) -> None:
+    """X9: how long the connection has been as it is; the inbox counts what waits, so the report does not again."""
+    now_ms = SystemClock().now_ms()
+    report = PlatformHealth(
+        "borgee", "0.1.0", "0.19.0", os.getpid(), now_ms - 1_000, "https://chat.example.com", "agent-1",
+        StreamState.LOST, now_ms - 600_000, in_work=3, last_trouble="the server is being restarted",
+    )  # fmt: skip
+    health_file(hermes, "borgee").write_bytes(report.data)
+
+    data = program("status", "--json").json["data"]["profiles"][0]
+    text = " ".join(program("status", terminal=True).out.split())
+
+    health = next(one["health"] for one in data["platforms"] if one["name"] == "borgee")
+    assert (health["trust"], health["stream"], health["in_work"]) == ("current", "lost", 3)
+    assert health["trouble"] == "the server is being restarted"
+    assert "disconnected; stream lost for 10 min; 2 waiting, 1 running" in text
 
 
 def test_status_is_silent_about_a_platform_that_nobody_uses(program: Runner, home: Path) -> None:

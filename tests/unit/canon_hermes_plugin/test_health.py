@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from canon_hermes_plugin.health import GRACE_S, Health
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.pulse import WRITE_EVERY_S, Pulse
 from canon_ops.hermes.platform_health import PlatformHealth, StreamState
+from canon_ops.hermes.stream_health import GRACE_S, Health
 from canon_ops.runtime.clock import ManualClock
 
 NOW = 1_000_000

@@ -115,7 +115,7 @@ def test_what_the_server_does_not_confirm_is_told_by_its_exit_code(
     person = borgee.human.add_agent("Pat", role="member")
     other = borgee.human.add_agent("Second")
     origin = borgee.endpoints.base_url
-    cases = (
+    cases: tuple[tuple[str, str, dict[str, object], int, str], ...] = (
         ("bgr_of_nobody", origin, {}, 4, "bpp.auth_failed"),
         (person["agent_key"], origin, {}, 4, "borgee_other_agent"),
         (other["agent_key"], origin, {"agent_id": "agent_sandbox"}, 4, "borgee_other_agent"),

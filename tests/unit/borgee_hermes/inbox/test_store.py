@@ -11,7 +11,7 @@ import pytest
 from borgee_hermes.bpp.events import ConversationContext, Kind
 from borgee_hermes.inbox import operator, retention, store
 from borgee_hermes.inbox.problems import ReceiptDiffers, RiskNotConfirmed
-from borgee_hermes.inbox.records import DispatchClass, Outcome, Status
+from borgee_hermes.inbox.records import DispatchClass, Outcome, Progress, Status
 from tests.support.borgee_receipts import S1, a_receipt, session_of
 
 Do = Callable[..., Any]
@@ -111,6 +111,23 @@ def test_the_watermark_waits_for_the_first_open_receipt(do: Do) -> None:
         marks.append(do(store.terminal_watermark))
 
     assert marks == [0, 0, third]
+
+
+def test_how_far_the_work_has_come(do: Do) -> None:
+    """What is open, what runs, and when the oldest of it came; what is settled or quarantined is none of it."""
+    assert do(store.progress) == Progress()
+    numbers = claimed(do, 3)
+    for number in range(4, 7):
+        do(store.insert, a_receipt(f"m-{number}"), now_s=float(number))
+    assert finish(do, numbers[0])
+
+    first = do(store.progress)
+    do(store.recover_processing, now_s=8.0)
+    do(store.quarantine_in_doubt, set(), now_s=9.0)
+
+    assert (first.watermark, first.open, first.running) == (numbers[0], 5, 2)
+    assert first.oldest_s == do(store.get, numbers[1]).created_at
+    assert do(store.progress) == Progress(numbers[2], 3, 0, 4.0)
 
 
 def test_the_watermark_follows_receipts_that_start_no_turn(do: Do) -> None:

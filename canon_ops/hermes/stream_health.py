@@ -1,9 +1,9 @@
-"""How this adapter is doing: a value that is changed by what happens to the stream. Pure; pulse.py tells the world.
+"""How an adapter is doing: a value that is changed by what happens to its stream. Pure; each platform tells the world.
 
-The platform is up while the stream is open, and down once it has been away for :data:`GRACE_S`: a reconnect of a second
-is nobody's concern.
+The stream is whatever brings what people say: Canon's event stream, Borgee's websocket. The platform is up while it is
+open, and down once it has been away for :data:`GRACE_S`: a reconnect of a second is nobody's concern.
 
-Source: decisions X9; canon-adapter D22, D62.
+Source: decisions X9; canon-adapter D22, D62; Borgee 8.6.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Health:
         return cls(StreamState.CONNECTING, now_ms, cursor_moved_ms=now_ms)
 
     def opened(self, *, now_ms: int) -> Health:
-        """The stream's greeting came."""
+        """The stream stands."""
         if self.stream is StreamState.OPEN:
             return self
         again = 0 if self.stream is StreamState.CONNECTING else 1
@@ -56,7 +56,7 @@ class Health:
         return replace(self, stream=StreamState.LOST, since_ms=since_ms, last_trouble=trouble)
 
     def refused(self, trouble: str, *, now_ms: int) -> Health:
-        """Canon refused the key."""
+        """The platform refused the key."""
         return replace(self, stream=StreamState.REFUSED, since_ms=now_ms, last_trouble=trouble)
 
     def closed(self, *, now_ms: int) -> Health:
