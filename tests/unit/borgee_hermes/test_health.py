@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 from pathlib import Path
@@ -46,13 +47,17 @@ async def until_told(home: Path, stream: StreamState) -> PlatformHealth:
     return told(home)
 
 
+def has_written_since(home: Path, at_ms: int) -> bool:
+    return told(home).written_at_ms > at_ms
+
+
 async def let_pass(home: Path, clock: ManualClock, *, times: int) -> None:
     """Half a minute, so often, each with its write."""
     for _ in range(times):
         before = told(home).written_at_ms
         await until(lambda: clock.sleepers == RESTING)
         await clock.advance(WRITE_EVERY_S)
-        await until(lambda before=before: told(home).written_at_ms > before)
+        await until(functools.partial(has_written_since, home, before))
 
 
 @pytest.mark.parametrize(
