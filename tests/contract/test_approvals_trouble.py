@@ -89,7 +89,7 @@ class Desk:
         """Let every lease end and pass over the registry, as the scan and the next starts would."""
         for _ in range(PASSES):
             self.box.clock.advance((CREATE_LEASE_MS + LEASE_MS) / 1000)
-            await self.service.pass_over()
+            await self.service.passes.pass_over()
 
     def told(self) -> list[str]:
         """What the agent was woken with."""
@@ -151,7 +151,7 @@ async def test_trouble_with_asking(name: str, decision: str, desk: Desk) -> None
 
     told = await desk.ask()
     desk.box.clock.advance(CREATE_LEASE_MS / 1000 + 1)
-    await desk.service.pass_over()
+    await desk.service.passes.pass_over()
     waiting = desk.box.human.interactions(state="pending")
     for row in waiting:
         desk.box.human.answer(row["id"], decision=decision)

@@ -33,7 +33,8 @@ from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
-from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated, Wake
+from canon_hermes_plugin.approvals.ports import Wake
+from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import RequestFailed
@@ -318,13 +319,13 @@ def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Tas
             with contextlib.suppress(RequestFailed, OSError):
                 if await process.service.see_receipt(director.answered):
                     process.has_heard = True
-                    await process.service.follow_up(director.answered)
+                    await process.service.passes.follow_up(director.answered)
 
         return run
 
     def start(process: Process) -> Callable[[], Coroutine[Any, Any, None]]:
         async def run() -> None:
-            await process.service.pass_over()
+            await process.service.passes.pass_over()
 
         return run
 
@@ -377,8 +378,8 @@ async def _calm(director: Director, results: list[dict[str, Any]]) -> None:
         await director.clock.advance(LOOK_EVERY_S)
         await _settle()
         for process in witnesses:
-            for approval_id in await process.service.due():
-                await process.service.follow_up(approval_id)
+            for approval_id in await process.service.passes.due():
+                await process.service.passes.follow_up(approval_id)
     _check(director, results)
     _final(director, results)
 
@@ -388,13 +389,13 @@ async def _epilogue(director: Director, results: list[dict[str, Any]]) -> str:
     director.is_over = True
     await director.clock.advance(301)
     last = Process("gw-x", director, OWNER)
-    await last.service.pass_over()
+    await last.service.passes.pass_over()
     _check(director, results)
     director.answer()
     for approval_id in director.canon.held:
         await last.service.see_receipt(approval_id)
-        await last.service.follow_up(approval_id)
-    await last.service.pass_over()
+        await last.service.passes.follow_up(approval_id)
+    await last.service.passes.pass_over()
     _check(director, results)
     return _final(director, results)
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.service import ApprovalService, Wake, WakeRefused
+from canon_hermes_plugin.approvals.ports import Wake, WakeRefused
+from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError, TransportFailure

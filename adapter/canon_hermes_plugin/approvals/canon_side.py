@@ -15,7 +15,7 @@ __all__ = ["CanonSide"]
 
 @dataclass(frozen=True, slots=True)
 class CanonSide:
-    """What :class:`~.service.CanonPort` asks for."""
+    """What :class:`~.ports.CanonPort` asks for."""
 
     api: CanonApi
 

@@ -69,7 +69,7 @@ def reconcile(
                 process="canon-ops approvals reconcile",
                 conversations=lambda: conversations,
             )
-            return Reconciled(owner, (await service.pass_over(only=only, limit=limit, done=done)).counts)
+            return Reconciled(owner, (await service.passes.pass_over(only=only, limit=limit, done=done)).counts)
 
     return asyncio.run(run())
 

@@ -21,7 +21,8 @@ from typing import Final
 
 from canon_hermes_plugin.approvals.canon_side import CanonSide
 from canon_hermes_plugin.approvals.desk import ApprovalDesk, Runs
-from canon_hermes_plugin.approvals.service import ApprovalService, WakePort
+from canon_hermes_plugin.approvals.ports import WakePort
+from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.complaints import Complaints
 from canon_hermes_plugin.lanes import Lanes
@@ -90,7 +91,7 @@ class GatewayApprovals:
             return
         self._unheard.discard(approval_id)
         if is_ours:
-            self._lanes.add(approval_id, partial(self.service.follow_up, approval_id))
+            self._lanes.add(approval_id, partial(self.service.passes.follow_up, approval_id))
 
     async def run(self) -> None:
         """Settle what the last gateway left, and look again and again at what is due."""
@@ -114,8 +115,8 @@ class GatewayApprovals:
         """Follow up everything that is due."""
         for approval_id in tuple(self._unheard):
             await self.heard(approval_id)
-        for approval_id in await self.service.due():
-            self._lanes.add(approval_id, partial(self.service.follow_up, approval_id))
+        for approval_id in await self.service.passes.due():
+            self._lanes.add(approval_id, partial(self.service.passes.follow_up, approval_id))
 
     async def drain(self) -> None:
         """Return once nothing is followed up."""
@@ -123,7 +124,7 @@ class GatewayApprovals:
 
     async def _settle(self) -> None:
         """Until it has succeeded once: answers that came while nobody listened are heard here and nowhere else."""
-        while not await self._goes_well(self.service.settle_start):
+        while not await self._goes_well(self.service.passes.settle_start):
             await self._clock.sleep(LOOK_EVERY_S)
 
     async def _keep_looking(self) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-from canon_hermes_plugin.approvals.service import Wake, WakeRefused
+from canon_hermes_plugin.approvals.ports import Wake, WakeRefused
 from canon_hermes_plugin.inbound import MessageType, Request
 from canon_hermes_plugin.own_messages import OWN_FIELD, may_act
 from canon_hermes_plugin.own_offers import NotAdmitted
@@ -46,7 +46,7 @@ class Intake(Protocol):
 
 
 class Waking:
-    """The :class:`~.service.WakePort` of a gateway.
+    """The :class:`~.ports.WakePort` of a gateway.
 
     Args:
         session_of: the host's session of a message.

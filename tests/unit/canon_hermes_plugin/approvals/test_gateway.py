@@ -95,7 +95,7 @@ async def test_an_answer_that_overtakes_a_question(world: Approving, running: Ga
     down; the next look asks again."""
     approval_id = await asked(world)
     world.canon.pause_after = asyncio.Event()
-    asking = asyncio.create_task(world.gateway("next").pass_over())
+    asking = asyncio.create_task(world.gateway("next").passes.pass_over())
     await until(lambda: world.canon.consumes)
     for _ in range(5):
         await asyncio.sleep(0)
@@ -164,7 +164,7 @@ async def test_a_damaged_registry_is_an_error_and_no_end(
 
 async def test_a_refused_wake_says_why(world: Approving, running: GatewayApprovals) -> None:
     """D48: the reason stands in the entry for people, the wake stays owed, and a delivered one has none."""
-    from canon_hermes_plugin.approvals.service import WakeRefused
+    from canon_hermes_plugin.approvals.ports import WakeRefused
 
     approval_id = await asked(world)
     world.canon.answer(approval_id, "allow")

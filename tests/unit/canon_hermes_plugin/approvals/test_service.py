@@ -14,7 +14,8 @@ from canon_hermes_plugin.approvals.batch import EntryDamaged
 from canon_hermes_plugin.approvals.book import Book, Renderer
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Gone, Unclear
-from canon_hermes_plugin.approvals.service import NotActivated, WakeRefused
+from canon_hermes_plugin.approvals.ports import WakeRefused
+from canon_hermes_plugin.approvals.service import NotActivated
 from canon_hermes_plugin.approvals.store import RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
@@ -40,7 +41,7 @@ async def ask(world: Approving, *, responder: str | None = "owner-1", conversati
 async def hear(world: Approving, approval_id: str) -> None:
     """The receipt arrives on the stream, and what follows from it is done."""
     assert await world.service.see_receipt(approval_id)
-    await world.service.follow_up(approval_id)
+    await world.service.passes.follow_up(approval_id)
 
 
 # Asking
@@ -102,10 +103,10 @@ async def test_a_request_that_cannot_be_taken_back_yet(world: Approving) -> None
     (approval_id,) = world.canon.held
     assert not world.canon.held[approval_id].is_cancelled
 
-    await world.service.pass_over()
+    await world.service.passes.pass_over()
 
     assert world.canon.held[approval_id].is_cancelled
-    assert (await world.service.pass_over()).counts == {}
+    assert (await world.service.passes.pass_over()).counts == {}
 
 
 async def test_the_trusted_human_is_the_responder(world: Approving) -> None:
@@ -243,8 +244,8 @@ async def test_a_late_create_that_overtakes_the_question(world: Approving) -> No
     assert world.entry(approval_id)["status"] == "pending"
     world.canon.answer(approval_id, "allow")
 
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
 
     assert len(world.inbox.wakes) == 1
 
@@ -394,8 +395,8 @@ async def test_a_blocked_wake_of_a_newer_plugin(world: Approving) -> None:
     world.file.write_text(json.dumps(root))
 
     assert (await world.service.check(approval_id, conversation_id="convo-1"))["decision"] == "allow"
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
 
     assert world.entry(approval_id)["wakeStatus"] == "delivered"
     assert len(world.inbox.wakes) == 1
@@ -422,8 +423,8 @@ async def test_a_check_that_fails_is_made_good(world: Approving, error: RequestF
     with pytest.raises(type(error)):
         await world.service.check(approval_id, conversation_id="convo-1")
     assert world.entry(approval_id)["reconcilePending"] is True
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
 
     assert world.entry(approval_id)["decision"] == "deny"
     assert [wake.decision for wake in world.inbox.wakes.values()] == [Decision.DENY]
@@ -442,7 +443,7 @@ async def test_a_check_that_is_cancelled(world: Approving) -> None:
     assert world.entry(approval_id)["reconcilePending"] is True
     world.canon.pause.set()
 
-    await world.service.follow_up(approval_id)
+    await world.service.passes.follow_up(approval_id)
 
     assert len(world.inbox.wakes) == 1
 
@@ -459,9 +460,9 @@ async def test_a_check_that_is_cancelled_with_the_answer(world: Approving) -> No
         await asyncio.sleep(0)
     assert check.cancelled()
 
-    assert await world.service.due() == (approval_id,)
+    assert await world.service.passes.due() == (approval_id,)
     for _ in range(2):
-        await world.service.follow_up(approval_id)
+        await world.service.passes.follow_up(approval_id)
 
     assert [wake.decision for wake in world.inbox.wakes.values()] == [Decision.ALLOW]
     assert (world.inbox.attempts, len(world.canon.consumes)) == (1, 1)
@@ -520,7 +521,7 @@ async def test_a_receipt_overtakes_the_creation(world: Approving) -> None:
     world.canon.answer(approval_id, "allow")
 
     assert await world.service.see_receipt(approval_id)
-    following = asyncio.create_task(world.service.follow_up(approval_id))
+    following = asyncio.create_task(world.service.passes.follow_up(approval_id))
     await world.clock.advance(1)
     assert world.canon.consumes == []
     world.store.apply_one(approval_id, Activate("held", 9e12, "owner-1"))
@@ -562,10 +563,10 @@ async def test_an_abandoned_creation_whose_first_question_fails(world: Approving
     world.canon.fails_before = [broken()]
 
     with pytest.raises(RequestFailed):
-        await world.service.follow_up(approval_id)
+        await world.service.passes.follow_up(approval_id)
     first = world.entry(approval_id)
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
 
     assert (first["status"], first["reconcilePending"]) == ("pending", True)
     assert world.entry(approval_id)["wakeStatus"] == "delivered"
@@ -575,18 +576,18 @@ async def test_an_abandoned_creation_whose_first_question_fails(world: Approving
 async def test_an_abandoned_creation_without_a_receipt(world: Approving) -> None:
     """S10.32: the scan asks; a failure is asked about again, until it is known."""
     approval_id = await abandoned(world)
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
     assert (world.entry(approval_id)["status"], world.entry(approval_id)["reconcilePending"]) == ("pending", False)
-    assert await world.service.due() == ()
+    assert await world.service.passes.due() == ()
 
     world.canon.fails_before = [broken()]
     world.canon.answer(approval_id, "allow")
     await world.service.see_receipt(approval_id)
     with pytest.raises(RequestFailed):
-        await world.service.follow_up(approval_id)
+        await world.service.passes.follow_up(approval_id)
     assert world.entry(approval_id)["reconcilePending"] is True
-    await world.service.follow_up(approval_id)
+    await world.service.passes.follow_up(approval_id)
 
     assert world.entry(approval_id)["wakeStatus"] == "delivered"
 
@@ -601,8 +602,8 @@ async def test_an_inbox_that_fails_once(world: Approving) -> None:
         await hear(world, approval_id)
     entry = world.entry(approval_id)
     assert (entry["wakeStatus"], entry["receiptPending"]) == ("pending", True)
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
 
     assert (world.inbox.attempts, len(world.inbox.wakes)) == (2, 1)
     assert world.entry(approval_id)["wakeStatus"] == "delivered"
@@ -630,15 +631,15 @@ async def test_a_refusal_that_lasts_is_written_down_once(world: Approving) -> No
     world.inbox.refusal = WakeRefused("out of the conversation")
     other = await looks(1)
     world.inbox.refusal = None
-    await world.service.follow_up(approval_id)
+    await world.service.passes.follow_up(approval_id)
 
     assert (first > 0, more, other, world.inbox.attempts) == (True, 0, 2, 1)
     assert world.entry(approval_id)["wakeStatus"] == "delivered"
 
 
 async def hear_of_due(world: Approving, approval_id: str) -> None:
-    assert await world.service.due() == (approval_id,)
-    await world.service.follow_up(approval_id)
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
 
 
 @pytest.mark.parametrize("breaks", ["\n", "\r\n", "\u2028", "\x1b[2K\r", "\x85"])
@@ -672,7 +673,7 @@ async def test_a_receipt_after_a_check(world: Approving) -> None:
 
     assert (len(world.canon.consumes), world.inbox.wakes) == (1, {})
     assert "wakeStatus" not in world.entry(approval_id)
-    assert await world.service.due() == ()
+    assert await world.service.passes.due() == ()
 
 
 async def test_a_receipt_during_a_check(world: Approving) -> None:
@@ -687,8 +688,8 @@ async def test_a_receipt_during_a_check(world: Approving) -> None:
     world.canon.pause_after.set()
 
     assert (await check)["decision"] == "allow"
-    assert await world.service.due() == ()
-    await world.service.settle_start()
+    assert await world.service.passes.due() == ()
+    await world.service.passes.settle_start()
 
     assert (during["status"], during["receiptPending"]) == ("consuming", True)
     assert (len(world.canon.consumes), world.inbox.wakes) == (1, {})
@@ -705,7 +706,7 @@ async def test_two_wakes_at_the_same_time(world: Approving) -> None:
         await hear(world, approval_id)
     others = [world.service, world.gateway("other")]
 
-    await asyncio.gather(*(gateway.follow_up(approval_id) for gateway in others))
+    await asyncio.gather(*(gateway.passes.follow_up(approval_id) for gateway in others))
 
     assert (world.inbox.looks, world.inbox.attempts, len(world.inbox.wakes)) == (3, 2, 1)
 
@@ -717,7 +718,7 @@ async def test_two_gateways_hear_it(world: Approving) -> None:
     other = world.gateway("other")
 
     await asyncio.gather(*(gateway.see_receipt(approval_id) for gateway in (world.service, other)))
-    await asyncio.gather(*(gateway.follow_up(approval_id) for gateway in (world.service, other)))
+    await asyncio.gather(*(gateway.passes.follow_up(approval_id) for gateway in (world.service, other)))
 
     assert (len(world.canon.consumes), world.inbox.attempts) == (1, 1)
 
@@ -731,8 +732,8 @@ async def test_a_start_settles_what_is_open(world: Approving) -> None:
     world.canon.answer(resolved, "allow")
     del world.canon.held[lost]
 
-    counts = await world.service.settle_start()
-    again = await world.service.settle_start()
+    counts = await world.service.passes.settle_start()
+    again = await world.service.passes.settle_start()
 
     assert counts == {"resolved": 1, "unknown": 1, "pending": 1}
     assert again == {"pending": 1}
@@ -758,7 +759,7 @@ async def test_a_start_waits_for_a_dead_process(world: Approving, what: str) -> 
             await hear(world, approval_id)
         world.store.apply_one(approval_id, ClaimWake("dead", "p0"))
 
-    starting = asyncio.create_task(world.service.settle_start())
+    starting = asyncio.create_task(world.service.passes.settle_start())
     await world.clock.advance(59.9)
     assert world.inbox.wakes == {}
     await world.clock.advance(0.2)
@@ -774,9 +775,9 @@ async def test_a_wake_that_fails_at_the_start(world: Approving) -> None:
     world.canon.answer(approval_id, "allow")
     world.inbox.fails = [OSError("disk")]
 
-    assert (await world.service.pass_over()).counts == {"error": 1}
+    assert (await world.service.passes.pass_over()).counts == {"error": 1}
     assert world.entry(approval_id)["wakeStatus"] == "pending"
-    assert (await world.service.pass_over()).counts == {"resolved": 1}
+    assert (await world.service.passes.pass_over()).counts == {"resolved": 1}
 
     assert (world.inbox.attempts, len(world.inbox.wakes)) == (2, 1)
 
@@ -787,7 +788,7 @@ async def test_a_start_comes_back_to_what_it_could_not_claim(world: Approving) -
     world.canon.answer(approval_id, "allow")
     world.refuses.append((approval_id, LockTimeout("another process kept the lock")))
 
-    starting = asyncio.create_task(world.service.settle_start())
+    starting = asyncio.create_task(world.service.passes.settle_start())
     await until(lambda: world.clock.sleepers)
     assert world.inbox.wakes == {}
     await world.clock.advance(60)
@@ -804,7 +805,7 @@ async def test_a_lease_that_never_ends_costs_nothing(world: Approving) -> None:
     world.store.apply_one(stuck, ClaimConsume("skewed", "p0"))
     world.clock._elapsed_s -= 10**9
 
-    starting = asyncio.create_task(world.service.settle_start())
+    starting = asyncio.create_task(world.service.passes.settle_start())
     for _ in range(5):
         await until(lambda: world.clock.sleepers)
         await world.clock.advance(60)
@@ -823,10 +824,10 @@ async def test_agents_that_share_a_home(world: Approving) -> None:
     foreign = published.with_(approvalId="foreign", conversationId="convo-77")
     world.file.write_bytes(_rendered(world.store.read().entries[mine], theirs, published, foreign))
 
-    await world.service.pass_over()
+    await world.service.passes.pass_over()
     assert sorted(approval_id for _, approval_id, _ in world.canon.consumes) == sorted([mine, "published"])
     assert (await other.check(mine, conversation_id="convo-1"))["status"] == "unknown"
-    assert await other.due() == ("published",), "what Canon denied to one agent of the room may be the other's"
+    assert await other.passes.due() == ("published",), "what Canon denied to one agent of the room may be the other's"
 
     assert world.entry("published")["status"] == "pending"
     assert world.entry("foreign")["status"] == "pending"
@@ -845,17 +846,17 @@ async def test_an_approval_that_may_be_another_agents(world: Approving, how: str
     other = world.gateway("other", Owner("env", "agent_2"), theirs)
 
     if how == "pass":
-        await other.settle_start()
+        await other.passes.settle_start()
     else:
         result = await other.check(approval_id, conversation_id="convo-1")
         assert (result["status"], "decision" in result) == ("unknown", False)
     for _ in range(3):
-        assert await other.due() == ()
-        await other.settle_start()
+        assert await other.passes.due() == ()
+        await other.passes.settle_start()
     assert (world.entry(approval_id)["status"], len(theirs.consumes)) == ("pending", 1)
 
     world.canon.answer(approval_id, "allow")
-    await world.service.settle_start()
+    await world.service.passes.settle_start()
 
     assert [wake.approval_id for wake in world.inbox.wakes.values()] == [approval_id]
 
@@ -866,11 +867,11 @@ async def test_an_approval_of_nobody_comes_to_its_end(world: Approving) -> None:
     entry = world.store.read().entries[approval_id].without("environmentId", "agentId")
     world.file.write_bytes(_rendered(entry))
     del world.canon.held[approval_id]
-    await world.service.settle_start()
+    await world.service.passes.settle_start()
     assert world.entry(approval_id)["status"] == "pending"
 
     world.clock._elapsed_s += 145 * 3600
-    await world.service.follow_up(approval_id)
+    await world.service.passes.follow_up(approval_id)
 
     assert world.entry(approval_id)["status"] == "orphaned"
 
@@ -883,7 +884,7 @@ async def test_an_abandoned_creation_that_never_reached_canon(world: Approving) 
     (entry,) = world.store.read()
     await world.clock.advance(301)
 
-    await world.gateway("next").settle_start()
+    await world.gateway("next").passes.settle_start()
 
     assert world.entry(entry.approval_id)["status"] == "orphaned"
     assert "decision" not in world.entry(entry.approval_id)
@@ -899,7 +900,7 @@ async def test_a_pass_counts_what_it_found(world: Approving) -> None:
     world.canon.answer(first, "allow")
     del world.canon.held[second]
 
-    done = await world.service.pass_over()
+    done = await world.service.passes.pass_over()
 
     assert sorted(one[1] for one in world.canon.consumes[asked_before:]) == sorted([first, second])
     assert dict(done.counts) == {"resolved": 1, "unknown": 1}
@@ -910,7 +911,7 @@ async def test_many_are_asked_about_at_once(world: Approving) -> None:
     """Issue's number: a pass over many approvals has several calls on their way, and a limit."""
     ids = [await ask(world) for _ in range(20)]
     world.canon.pause = asyncio.Event()
-    passing = asyncio.create_task(world.service.pass_over(limit=5))
+    passing = asyncio.create_task(world.service.passes.pass_over(limit=5))
     for _ in range(400):
         await asyncio.sleep(0)
 

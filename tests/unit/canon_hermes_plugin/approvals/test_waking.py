@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.approvals.entry import Decision
-from canon_hermes_plugin.approvals.service import Wake, WakeRefused
+from canon_hermes_plugin.approvals.ports import Wake, WakeRefused
 from canon_hermes_plugin.approvals.waking import Waking, message_of
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inbox.items import State

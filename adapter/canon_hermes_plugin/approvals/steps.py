@@ -1,0 +1,178 @@
+"""The single steps: ask Canon for an answer, take a request back, wake the agent; each under its lease.
+
+Every step is the same three beats: write down what is about to happen, do it, write down what came of it. Whoever does
+not get the lease does nothing.
+
+Source: canon-adapter R10.20, R10.31-R10.33; Canon wire 9.6, 9.7; decisions A1, A5; D27, D47, D48.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Container
+from typing import Final
+
+from canon_hermes_plugin.approvals.desk import ApprovalDesk
+from canon_hermes_plugin.approvals.entry import TEXT_LIMIT, Decision, Entry
+from canon_hermes_plugin.approvals.events import (
+    Answer,
+    CancelSettled,
+    ClaimConsume,
+    ClaimWake,
+    Decided,
+    FinishConsume,
+    FinishWake,
+    Gone,
+    NobodyHeard,
+    StillPending,
+    TimedOut,
+    Unclear,
+)
+from canon_hermes_plugin.approvals.machine import Transition
+from canon_hermes_plugin.approvals.needs import Action, is_of, need_of
+from canon_hermes_plugin.approvals.ports import CanonPort, WakePort, WakeRefused, wake_of
+from canon_hermes_plugin.owner import Owner
+from canon_ops.client.errors import ApiError
+from canon_ops.runtime.clock import Clock
+from canon_ops.wire.interactions import ApprovalAnswer, ApprovalWord
+
+__all__ = ["Steps"]
+
+LONGEST_LIFE_MS: Final = 72 * 3_600_000  # R10.6
+
+
+class Steps:
+    """What one process may do about the approvals of one agent.
+
+    Args:
+        wakes: None in a command: a wake is left to the gateway (A4).
+        new_id: fresh hex digits, at least as many as asked for.
+        process: names this process in leases, for people.
+        conversations: the ids of the conversations that the agent is in, as far as is known.
+    """
+
+    def __init__(
+        self,
+        desk: ApprovalDesk,
+        canon: CanonPort,
+        wakes: WakePort | None,
+        owner: Owner,
+        *,
+        clock: Clock,
+        new_id: Callable[[int], str],
+        process: str,
+        conversations: Callable[[], Container[str]],
+    ) -> None:
+        self._desk = desk
+        self._canon = canon
+        self._wakes = wakes
+        self._owner = owner
+        self._clock = clock
+        self._new_id = new_id
+        self._process = process
+        self._conversations = conversations
+        self._not_mine: dict[str, float] = {}  # until when another agent may ask for it
+
+    async def go_on(self, entry: Entry) -> Entry:
+        """The next thing, and the wake if it brought a decision."""
+        need = need_of(entry, now_ms=self._clock.now_ms())
+        if need.action is Action.ASK:
+            entry, _ = await self.ask(entry, wakes=True)
+            need = need_of(entry, now_ms=self._clock.now_ms())
+        if need.action is Action.WAKE:
+            await self.wake(entry)
+        if need.action is Action.CANCEL:
+            await self.take_back(entry)
+        return await self._desk.get(entry.approval_id) or entry
+
+    async def wake(self, entry: Entry) -> None:
+        if self._wakes is None:
+            return
+        refusal: WakeRefused | None = None
+        try:
+            await self._wakes.look(entry.conversation_id)
+        except WakeRefused as refused:
+            if entry.wake_error == str(refused)[:TEXT_LIMIT]:
+                raise  # it stands there already: a refusal that lasts is not written down at every look
+            refusal = refused
+        claim_id = self._new_id(32)
+        claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
+        if not claimed.is_change or claimed.entry is None:
+            return
+        finish = FinishWake(claim_id, is_delivered=False)
+        try:
+            if refusal is not None:
+                raise refusal
+            await self._wakes.wake(wake_of(claimed.entry))
+            finish = FinishWake(claim_id, is_delivered=True)
+        except WakeRefused as refused:
+            finish = FinishWake(claim_id, is_delivered=False, why=str(refused))
+            raise
+        finally:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._desk.apply(entry.approval_id, finish)
+
+    async def ask(self, entry: Entry, *, wakes: bool) -> tuple[Entry, Answer | None]:
+        """Consume under a lease; the entry as it stands then, and Canon's answer, None when it was not asked."""
+        claim_id = self._new_id(32)
+        claimed = await self._desk.apply(entry.approval_id, ClaimConsume(claim_id, self._process))
+        if not claimed.is_change or claimed.entry is None:
+            return claimed.entry or entry, None
+        answer: Answer = Unclear()
+        written: Answer | None = None
+        try:
+            answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+            answer = Gone()
+            if self._may_be_anothers(entry):  # left open for its own agent, and no longer asked about by this one
+                self._not_mine[entry.approval_id] = entry.expires_at_ms + LONGEST_LIFE_MS
+                written = Unclear()
+        finally:  # whatever happened, a cancellation too, is written down
+            finished = await self._finish(entry.approval_id, FinishConsume(claim_id, written or answer, wakes))
+        return finished.entry or entry, answer
+
+    async def _finish(self, approval_id: str, finish: FinishConsume) -> Transition:
+        try:
+            return await self._desk.apply(approval_id, finish)
+        except asyncio.CancelledError:  # it is on the disk by now, and nobody will ever read what this call returns
+            if not finish.wakes:
+                await self._desk.apply(approval_id, NobodyHeard(finish.claim_id))
+            raise
+
+    def _may_be_anothers(self, entry: Entry) -> bool:
+        """An entry of the published plugin does not say whose it is, and agents share rooms: what Canon denies to this
+        agent may be another one's, who has until the longest expiry to ask for it (A1; Canon wire 9.6)."""
+        return entry.owner is None and self._clock.now_ms() < entry.expires_at_ms + LONGEST_LIFE_MS
+
+    def is_mine(self, entry: Entry) -> bool:
+        """Whether this process looks after it."""
+        is_anothers = self._not_mine.get(entry.approval_id, 0.0) > self._clock.now_ms()
+        return is_of(entry, self._owner, self._conversations()) and not is_anothers
+
+    async def take_back(self, entry: Entry) -> None:
+        """Cancel a request at Canon that no entry will consume; what fails is tried again by the next pass."""
+        try:
+            await self._canon.consume(entry.conversation_id, entry.approval_id, cancel=True)
+        except ApiError as error:
+            if error.status not in (404, 410):
+                return
+        except Exception:  # the flag in the entry stays and is its memory
+            return
+        await self._desk.apply(entry.approval_id, CancelSettled())
+
+
+def _read_answer(answer: ApprovalAnswer) -> Answer:
+    match answer.word:
+        case ApprovalWord.ALLOW:
+            return Decided(Decision.ALLOW, answer.responded_by)
+        case ApprovalWord.DENY:
+            return Decided(Decision.DENY, answer.responded_by)
+        case ApprovalWord.PENDING:
+            return StillPending(answer.expires_at_ms)
+        case ApprovalWord.TIMEOUT:
+            return TimedOut()
+        case None:
+            return Unclear()
