@@ -10,7 +10,7 @@ Source: canon-adapter R2.15, R8.3; D9, D51.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from canon_ops.client.api import CanonApi
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.fields import JsonObject
 
-__all__ = ["Acting", "NotConnected", "on_loop"]
+__all__ = ["Acting", "Lost", "NotConnected", "on_loop"]
 
 T = TypeVar("T")
 
@@ -66,12 +66,41 @@ class Acting:
         return self._desk.silence(conversation_id, mark, session_key)
 
 
-async def on_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], Awaitable[T]]) -> T:
-    """Run ``work`` on ``loop`` and return what it returns; cancelling the caller cancels it there."""
+Lost = Callable[[Acting, T], Coroutine[Any, Any, None]]
+"""Makes good that the result of a work reached nobody; runs on the adapter's loop."""
+
+
+async def on_loop(
+    loop: asyncio.AbstractEventLoop, work: Callable[[], Awaitable[T]], lost: Callable[[T], None] | None = None
+) -> T:
+    """Run ``work`` on ``loop`` and return what it returns; cancelling the caller cancels it there.
+
+    Args:
+        lost: called on ``loop`` with what ``work`` returned when the caller was cancelled and will not get it: between
+            two loops a result is on its way for a moment, and a cancellation may come after the end of the work.
+    """
     if loop is asyncio.get_running_loop():
-        return await work()
+        return await work()  # nothing stands between its end and the caller
+    begun: list[asyncio.Task[T]] = []
 
     async def there() -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # a coroutine runs in one
+        begun.append(task)
         return await work()
 
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(there(), loop))
+    def look_for_a_result() -> None:
+        for task in begun:
+            task.add_done_callback(lambda ended: _tell(ended, lost))
+
+    try:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(there(), loop))
+    except asyncio.CancelledError:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(look_for_a_result)
+        raise
+
+
+def _tell(ended: asyncio.Task[T], lost: Callable[[T], None] | None) -> None:
+    if lost is not None and not ended.cancelled() and ended.exception() is None:
+        lost(ended.result())

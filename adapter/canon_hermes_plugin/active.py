@@ -9,7 +9,7 @@ Source: Canon adapter R2.15, R6.26.
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ from canon_hermes_plugin.turn.events import TurnEvent
 from canon_ops.settings.secret import Secret
 
 if TYPE_CHECKING:
-    from canon_hermes_plugin.acting import Acting
+    from canon_hermes_plugin.acting import Acting, Lost
 
 T = TypeVar("T")
 
@@ -37,9 +37,18 @@ class LiveAuthority:
 class ActiveAdapter(Protocol):
     """What the process-wide callers need of a connected adapter. Every method may be called from any thread."""
 
+    @property
+    def agent(self) -> Hashable:
+        """Which agent it connects; the same for every adapter of it."""
+        ...
+
     def live_authority(self) -> LiveAuthority | None: ...
     def has_open_turn(self, conversation_id: str) -> bool: ...
-    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T: ...
+    async def act(
+        self,
+        work: Callable[[Acting], Awaitable[T]],
+        lost: Lost[T] | None = None,
+    ) -> T: ...
     def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None: ...
 
 
@@ -49,9 +58,11 @@ class ActiveSet:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._members: list[ActiveAdapter] = []
+        self._agents: set[Hashable] = set()  # that were ever connected by this process
 
     def join(self, adapter: ActiveAdapter) -> None:
         with self._lock:
+            self._agents.add(adapter.agent)
             if adapter not in self._members:
                 self._members.append(adapter)
 
@@ -79,9 +90,13 @@ class ActiveSet:
     def owner(self, conversation_id: str | None) -> ActiveAdapter | None:
         """The adapter that a call belongs to: the one with an open turn there, else the only one at all.
 
-        Work in the background belongs to a conversation and to no turn.
+        Work in the background belongs to a conversation and to no turn. In a process of several agents it has no owner:
+        the only adapter that is left may be another agent's, and would ask for money in its own name (D51).
         """
-        return _only(self._with_turn(conversation_id) or self.members())
+        candidates = self._with_turn(conversation_id)
+        with self._lock:
+            is_of_one_agent = len(self._agents) == 1
+        return _only(candidates or (self.members() if is_of_one_agent else ()))
 
     def _with_turn(self, conversation_id: str | None) -> tuple[ActiveAdapter, ...]:
         members = self.members()

@@ -61,7 +61,7 @@ class Ground:
     desk: TurnDesk
     pulse: Pulse
     loops: Loops
-    offload: Offload
+    approvals_offload: Offload
     options: Options
     access: UserAccess
     approvals_file: Path
@@ -160,7 +160,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         session.api,
         kept.owner,
         Waking(inflow.own, port.session_of),
-        run=ground.offload.run,
+        run=ground.approvals_offload.run,
         conversations=lambda: inflow.rooms.rooms,
         clock=clock,
     )

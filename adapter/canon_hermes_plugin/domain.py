@@ -13,7 +13,9 @@ Source: canon-adapter 13; defects D32, D51.
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,11 +25,12 @@ from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.active import ACTIVE
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.interactions.answers import wrong_responder
-from canon_hermes_plugin.interactions.cards import has_actions
-from canon_hermes_plugin.tools.approval_actions import ask_for, check_in
+from canon_hermes_plugin.interactions.cards import Shown, has_actions
+from canon_hermes_plugin.tools.approval_actions import ask_for, check_for
 from canon_hermes_plugin.tools.call import Call
 from canon_hermes_plugin.tools.card_actions import DEFAULT_S, show, valid_card, wait_for
 from canon_hermes_plugin.tools.session import HostSession, read_session
+from canon_ops.errors import CanonOpsError
 
 __all__ = [
     "CanonTurnContext",
@@ -40,6 +43,7 @@ __all__ = [
 ]
 
 MEDIA_BYTES: Final = 10_485_760  # Canon wire 10.1
+WITHDRAW_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,11 @@ async def request_card_for_current_human(
     async def work(acting: Acting) -> dict[str, Any]:
         shown = await show(acting, call, card, native=native)
         left_s = max(0.0, (shown.card.expires_at_ms - acting.clock.now_ms()) / 1_000)
-        result = await wait_for(acting, call, shown, wait_s=left_s)
+        try:
+            result = await wait_for(acting, call, shown, wait_s=left_s)
+        except BaseException:  # given up by the host, or by a failure: nobody would read what the human answers now
+            await _withdrawn(acting, shown)
+            raise
         if result["status"] == "pending":
             result = await acting.cards.take_back(shown.card)
         answer = await acting.cards.answer_of(shown.card.card_id)
@@ -198,8 +206,15 @@ async def check_detached_approval(approval_id: str) -> dict[str, Any]:
     if not wanted:
         raise ValueError("approval_id is required")
     call = _call()
-    room = _context(call.session).conversation_id
-    return await call.act(lambda acting: check_in(acting, wanted, room))
+    _context(call.session)
+    return await check_for(call, wanted)
+
+
+async def _withdrawn(acting: Acting, shown: Shown) -> None:
+    """Take a card back whose caller is gone, within the time that a stopping gateway has (D17)."""
+    with contextlib.suppress(CanonOpsError, TimeoutError):
+        async with asyncio.timeout(WITHDRAW_S):
+            await acting.cards.take_back(shown.card)
 
 
 def _session() -> HostSession:

@@ -28,6 +28,7 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
     """
     settings = Surroundings(environ=dict(os.environ), platform=probe.platform_block(config))
     offload = Offload("canon")
+    approvals_offload = Offload("canon-approvals", threads=1)  # it may wait for the registry's lock
     channel = home_channel(settings)
     return CanonRuntime(
         port,
@@ -35,6 +36,7 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
         access=user_access(settings),
         find=partial(find_credential, offload, partial(probe.surroundings_of, config)),
         offload=offload,
+        approvals_offload=approvals_offload,
         home=host_door.home_folder(),
         approvals_file=CanonPaths.from_environ(os.environ, Path.home()).detached_approvals_file,
         home_channel=channel.chat_id if channel is not None else None,

@@ -248,8 +248,9 @@ class Inflow:
                 self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket, item_id, recorded))
                 return
             case inbound.Receipt(approval_id=approval_id):
+                await self._room.acquire()
                 # Should it be lost with this process: the next one asks Canon about every approval that is open.
-                self._lanes.add(("approval", approval_id), partial(self._answered, approval_id))
+                self._lanes.add(("approval", approval_id), partial(self._receipt, approval_id))
                 self._inbox.passed(event_id)
             case Suppress(conversation_id=conversation_id, reason=reason):
                 logger.info("Canon: a message in %s starts no turn: %s", conversation_id, reason)
@@ -259,6 +260,12 @@ class Inflow:
                 logger.debug("Canon: message dropped: %s", verdict)
                 self._inbox.passed(event_id)
         self._done(ticket)
+
+    async def _receipt(self, approval_id: str) -> None:
+        try:
+            await self._answered(approval_id)
+        finally:
+            self._room.release()
 
     async def _wake(self, wake: Wake, ticket: Ticket, item_id: str, recorded: asyncio.Future[Receipt]) -> None:
         message_id = wake.created.message.id

@@ -38,6 +38,10 @@ class Lanes:
         """How many jobs of a key wait behind the one that runs."""
         return len(self._jobs.get(key, ()))
 
+    def is_busy(self, key: Hashable) -> bool:
+        """Whether a job of a key runs or waits."""
+        return key in self._tasks
+
     async def drain(self) -> None:
         """Return once no job waits or runs."""
         while self._tasks:

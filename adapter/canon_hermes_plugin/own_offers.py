@@ -9,6 +9,7 @@ Source: canon-adapter R10.32; decisions A5; D48; docs/decisions/0013.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -24,6 +25,7 @@ from canon_hermes_plugin.inbox.store import Receipt
 from canon_hermes_plugin.lanes import Lanes
 from canon_hermes_plugin.own_messages import readdressed
 from canon_hermes_plugin.rooms import Rooms
+from canon_ops.durable.settle import settle
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.messages import MessageCreated
@@ -53,6 +55,7 @@ class OwnOffers:
         self._lanes = lanes
         self._give_up = give_up
         self._refused: dict[str, tuple[JsonObject, Item | None]] = {}  # to be offered again
+        self._recording: dict[str, asyncio.Future[Receipt]] = {}  # on their way to the disk
 
     @property
     def rooms(self) -> Rooms:
@@ -85,6 +88,9 @@ class OwnOffers:
         if created is None:
             raise NotAdmitted(str(Drop(DropReason.NO_MESSAGE)))
         seen, item_id = self._handing.state.seen, str(created.message.id)
+        if (recording := self._recording.get(item_id)) is not None:
+            await settle(recording)  # somebody is putting it in just now, and that may fail
+            return
         if item_id in seen:
             return  # it has had its turn, or waits for it
         admission = self._handing.consider(created)  # what is refused is not remembered, so that it may come again
@@ -93,15 +99,17 @@ class OwnOffers:
             raise NotAdmitted(str(wake))
         seen.admit(item_id)
         self._handing.state = replace(admission.state, seen=seen)
+        recording = self._recording[item_id] = self._inbox.record(item_id, wake.conversation_id, payload, event_id=None)
         try:
-            receipt = await self._inbox.record(item_id, wake.conversation_id, payload, event_id=None)
-        except BaseException:
-            seen.release(item_id)
-            raise
-        if receipt is Receipt.KNOWN:
-            seen.settle(item_id)
-        else:
-            self._lanes.add(wake.conversation_id, partial(self._offer, item_id, payload))
+            await settle(recording)
+        finally:  # a caller that was cancelled meanwhile has put it in all the same
+            del self._recording[item_id]
+            if recording.cancelled() or recording.exception() is not None:
+                seen.release(item_id)
+            elif recording.result() is Receipt.KNOWN:
+                seen.settle(item_id)
+            else:
+                self._lanes.add(wake.conversation_id, partial(self._offer, item_id, payload))
 
     def recover(self, item: Item, adoption: Adoption) -> None:
         """Take over what an earlier process left."""

@@ -27,7 +27,7 @@ from typing import Any, Final, TypeVar
 
 from canon_hermes_plugin import binding
 from canon_hermes_plugin import host as host_door
-from canon_hermes_plugin.acting import Acting, NotConnected, on_loop
+from canon_hermes_plugin.acting import Acting, Lost, NotConnected, on_loop
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
 from canon_hermes_plugin.connected import Connected, Ground, assemble, queue_depth
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
@@ -77,6 +77,7 @@ class CanonRuntime:
     Args:
         find: resolves the settings to a credential, off the loop.
         offload: the adapter's own threads; closed with it.
+        approvals_offload: threads that may wait for another process to let go of the registry; nothing else is kept up.
         home: the Hermes home, for the state file and the health file.
         approvals_file: the registry of approvals, which other gateways may share.
         home_channel: the conversation that hears of messages that may have been missed.
@@ -90,6 +91,7 @@ class CanonRuntime:
         access: UserAccess,
         find: Callable[[], Awaitable[Credential]],
         offload: Offload,
+        approvals_offload: Offload,
         home: Path,
         approvals_file: Path,
         home_channel: str | None = None,
@@ -102,13 +104,16 @@ class CanonRuntime:
         self._options = options
         self._find = find
         self._offload = offload
+        self._approvals_offload = approvals_offload
         self._home = home
         self._host_version = host_version
         self._clock = clock or SystemClock()
         self._active = active
         self._loops = Loops(self._clock)
+        self._errands = Loops(self._clock)  # what may wait for people, or for another process to let go of the registry
         self._farewell: asyncio.Task[None] | None = None
         self._connected: Connected | None = None
+        self._owner: Owner | None = None
         self._is_leaving = False
         self._pulse = Pulse(
             port,
@@ -129,7 +134,7 @@ class CanonRuntime:
             desk=self._desk,
             pulse=self._pulse,
             loops=self._loops,
-            offload=offload,
+            approvals_offload=approvals_offload,
             options=options,
             access=access,
             approvals_file=approvals_file,
@@ -178,6 +183,7 @@ class CanonRuntime:
         connected = self._connected
         if connected is not None:
             connected.runs.stop()
+        errands = asyncio.get_running_loop().create_task(self._errands.end())  # they take the time of the farewell
         await self._loops.end()
         if connected is not None:
             await connected.inflow.stop()
@@ -185,6 +191,7 @@ class CanonRuntime:
         if connected is not None:
             await self._say_farewell(connected)
         self._desk.abandon()
+        await errands
         if connected is not None and self._connected is connected:
             await self._count_what_is_owed(connected)
             await self._pulse.close()
@@ -193,6 +200,7 @@ class CanonRuntime:
             self._port.mark_disconnected()
             await connected.kept.file.close()
         self._offload.close()
+        self._approvals_offload.close()
 
     async def _say_farewell(self, connected: Connected) -> None:
         """What ends meanwhile still has something to say, so the way out stays open until here."""
@@ -212,12 +220,13 @@ class CanonRuntime:
     def _start(self, session: Session, kept: Kept) -> Connected:
         """Everything after Canon accepted us, without waiting. Source: R2.4."""
         connected = self._connected = assemble(self._ground, session, kept)
+        self._owner = kept.owner
         self._active.join(self)
         credential = session.credential
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
         logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)
         self._loops.own(kept.adoption.run())
-        self._loops.own(connected.approvals.run())
+        self._errands.own(connected.approvals.run())
         self._loops.own(self._listen(connected))
         self._loops.own(connected.postbox.tell_gaps())
         self._loops.every(STATUS_EVERY_S, partial(session.api.publish_status, RuntimeStatus()))
@@ -298,6 +307,11 @@ class CanonRuntime:
 
     # --- hooks, from any thread -----------------------------------------------------------------------------------
 
+    @property
+    def agent(self) -> Owner | None:
+        """Which agent this is; None before the first connect."""
+        return self._owner
+
     def live_authority(self) -> LiveAuthority | None:
         """What a tool may act with; None while not connected."""
         connected = self._connected
@@ -307,8 +321,15 @@ class CanonRuntime:
         connection = credential.connection
         return LiveAuthority(credential.api_key, connection.base_url, connection.stream_url, policy)
 
-    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T:
+    async def act(
+        self,
+        work: Callable[[Acting], Awaitable[T]],
+        lost: Lost[T] | None = None,
+    ) -> T:
         """Do what a tool asks for, as this agent, on the adapter's loop; called from any loop of any thread.
+
+        Args:
+            lost: what is to be done when the work ended well and the caller was cancelled before it heard of that.
 
         Raises:
             NotConnected: the adapter is not connected any more.
@@ -317,7 +338,11 @@ class CanonRuntime:
         if connected is None or self._is_leaving or connected.loop.is_closed():
             raise NotConnected("Canon is not connected")
 
-        return await on_loop(connected.loop, lambda: self._loops.within(lambda: work(connected.acting)))
+        def make_good(result: T) -> None:
+            if lost is not None:
+                self._errands.own(lost(connected.acting, result))
+
+        return await on_loop(connected.loop, lambda: self._errands.within(lambda: work(connected.acting)), make_good)
 
     def has_open_turn(self, conversation_id: str) -> bool:
         """Whether a turn of ours is open there."""

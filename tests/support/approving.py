@@ -140,6 +140,7 @@ class Inbox:
     fails: list[BaseException] = field(default_factory=list)
 
     looks: int = 0
+    pause: asyncio.Event | None = None
     refusal: WakeRefused | None = None
 
     async def look(self, conversation_id: str) -> None:
@@ -149,6 +150,8 @@ class Inbox:
 
     async def wake(self, wake: Wake) -> None:
         self.attempts += 1
+        if self.pause is not None:
+            await self.pause.wait()
         if self.fails:
             raise self.fails.pop(0)
         self.wakes.setdefault(wake.key, wake)
@@ -164,6 +167,7 @@ class Approving:
         self.inbox = Inbox()
         self.conversations = {"convo-1", "convo-9"}
         self.refuses: list[tuple[str, Exception]] = []  # the next write about that id fails
+        self.after_write: list[tuple[str, Callable[[], None]]] = []  # done once that event is on the disk
         self.store = ApprovalStore(self.file, clock=self.clock)
         self.service = self.gateway("gw")
 
@@ -177,7 +181,12 @@ class Approving:
                 for refusal in [one for one in self.refuses if one[0] == request.approval_id]:
                     self.refuses.remove(refusal)
                     raise refusal[1]
-            return function(*arguments)
+            result = function(*arguments)
+            for request in arguments[0] if arguments else ():
+                for then in [one for one in self.after_write if one[0] == type(request.event).__name__]:
+                    self.after_write.remove(then)
+                    then[1]()
+            return result
 
         return ApprovalService(
             ApprovalDesk(ApprovalStore(self.file, clock=self.clock), run),

@@ -91,6 +91,7 @@ def build(
             access=user_access(settings),
             find=partial(find_credential, offload, partial(probe.surroundings_of, config, dict(environ or {}))),
             offload=offload,
+            approvals_offload=Offload("canon-test-approvals", threads=1),
             home=home,
             approvals_file=home / "canon" / "detached-approvals.json",
             home_channel=home_channel,

@@ -26,6 +26,7 @@ __all__ = [
     "Gone",
     "NobodyHeard",
     "RejectCreation",
+    "RenewWake",
     "Reserve",
     "SeeReceipt",
     "StillPending",
@@ -141,6 +142,13 @@ class ClaimWake:
 
 
 @dataclass(frozen=True, slots=True)
+class RenewWake:
+    """The holder is still at it."""
+
+    claim_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class FinishWake:
     """The wake is durable elsewhere, or the attempt failed; ``why`` is kept for people."""
 
@@ -174,6 +182,7 @@ Event = (
     | FinishConsume
     | SeeReceipt
     | ClaimWake
+    | RenewWake
     | FinishWake
     | CancelSettled
     | CreatedLate

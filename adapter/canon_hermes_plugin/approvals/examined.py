@@ -128,17 +128,22 @@ def look_at_wakes(examination: Examination) -> Answer:
 
 
 def _read(examination: Examination) -> _Seen:
-    """For the checks that are not about the file itself."""
+    """For the checks that are not about the file itself; the trail, which may be long, is not read."""
+    file = examination.canon().detached_approvals_file
     try:
-        return _read_whole(examination)
+        return _Seen(file, _store(examination, file).read(), (), examination.clock.now_ms())
     except RegistryDamaged as error:
         raise FactMissing("approvals.registry") from error
 
 
 def _read_whole(examination: Examination) -> _Seen:
     file = examination.canon().detached_approvals_file
-    book, _, troubles = ApprovalStore(file, clock=examination.clock, process="canon-ops doctor").audit()
+    book, _, troubles = _store(examination, file).audit()
     return _Seen(file, book, troubles, examination.clock.now_ms())
+
+
+def _store(examination: Examination, file: Path) -> ApprovalStore:
+    return ApprovalStore(file, clock=examination.clock, process="canon-ops doctor")
 
 
 def _reconcile(examination: Examination, entry: Entry) -> Fix:

@@ -36,6 +36,8 @@ __all__ = ["GatewayApprovals", "open_approvals"]
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY_S: Final = 30.0  # R10.40
+LOCK_S: Final = 3.0  # ours: a gateway that stops has a few seconds, and what could not be written is due again
+UNHEARD: Final = 1_024  # ours: beyond that many answers in a row that could not be looked up, Canon is asked about all
 
 
 def open_approvals(
@@ -57,7 +59,7 @@ def open_approvals(
     complaints = Complaints(logger, clock)
     process = f"gateway {os.getpid()}"
     service = ApprovalService(
-        ApprovalDesk(ApprovalStore(file, clock=clock, process=process), run),
+        ApprovalDesk(ApprovalStore(file, clock=clock, lock_s=LOCK_S, process=process), run),
         CanonSide(api),
         wakes,
         owner,
@@ -86,12 +88,19 @@ class GatewayApprovals:
         try:
             is_ours = await self.service.see_receipt(approval_id)
         except CanonOpsError as error:  # the message is no chat whatever stands in the registry (S10.49)
-            self._unheard.add(approval_id)
+            self._keep(approval_id)
             self._complain(error)
             return
         self._unheard.discard(approval_id)
-        if is_ours:
+        if is_ours and not self._lanes.backlog(approval_id):  # one that waits will see this answer, too
             self._lanes.add(approval_id, partial(self.service.passes.follow_up, approval_id))
+
+    def _keep(self, approval_id: str) -> None:
+        """Hear of it again at the next look."""
+        if len(self._unheard) < UNHEARD:
+            self._unheard.add(approval_id)
+        else:
+            self.ask_again()
 
     async def run(self) -> None:
         """Settle what the last gateway left, and look again and again at what is due."""
@@ -116,7 +125,8 @@ class GatewayApprovals:
         for approval_id in tuple(self._unheard):
             await self.heard(approval_id)
         for approval_id in await self.service.passes.due():
-            self._lanes.add(approval_id, partial(self.service.passes.follow_up, approval_id))
+            if not self._lanes.is_busy(approval_id):  # a stuck one must not gather a job every half minute
+                self._lanes.add(approval_id, partial(self.service.passes.follow_up, approval_id))
 
     async def drain(self) -> None:
         """Return once nothing is followed up."""

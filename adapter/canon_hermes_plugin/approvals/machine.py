@@ -32,6 +32,7 @@ ClaimConsume        T4, T4a     T5          T6, T6a     - (T7)                  
 FinishConsume       - (T12a)    - (T12a)    T8-T12      - (T12a)                      -        -
 SeeReceipt          T14         T14         T14         T15 while a wake is owed      - (T16)  - (T16)
 ClaimWake           -           -           -           T17, T18                      -        -
+RenewWake           -           -           -           T23 by the holder             -        -
 FinishWake          -           -           -           T19                           -        -
 CancelSettled       -           -           -           -                             -        T20
 CreatedLate         -           -           T21         -                             -        T21
@@ -48,6 +49,8 @@ Invariants, and what breaks when one falls:
   it; D47): else a human answers into the void. A creation that was taken over and got to Canon all the same is such a
   request once "Canon does not know it" was believed; while that is being asked, the word is older than the request, so
   it is asked again (T21).
+* A wake that takes its time stays its holder's (T23), and one that came too late to its own lease is not given: else
+  two gateways of one agent, each with an inbox of its own, tell it twice (R10.33).
 * A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice. A check
   that was given up while its decision was being written has told nobody, so it leaves a wake (T22).
 * A receipt that arrives while Canon is being asked is kept (T14): the answer on its way may be older than it. T8 to a
@@ -60,7 +63,7 @@ Source: canon-adapter R10.10, R10.11; Canon wire 9.7, 9.8; defects D2, D27, D46,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from canon_hermes_plugin.approvals.entry import (
@@ -87,6 +90,7 @@ from canon_hermes_plugin.approvals.events import (
     Gone,
     NobodyHeard,
     RejectCreation,
+    RenewWake,
     Reserve,
     SeeReceipt,
     StillPending,
@@ -154,6 +158,11 @@ def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
             return _see_receipt(entry, now_ms)
         case ClaimWake():
             return _claim_wake(entry, event, now_ms)
+        case RenewWake(claim_id):
+            claim = entry.claim(ClaimKind.WAKE)
+            if entry.wake_status is not WakeStatus.DELIVERING or claim is None or claim.id != claim_id:
+                return _same("T23", entry)
+            return _changed("T23", _delivering(entry, replace(claim, expires_at_ms=now_ms + LEASE_MS)))
         case FinishWake():
             return _finish_wake(entry, event, now_ms)
         case CancelSettled():

@@ -20,6 +20,8 @@ from canon_ops.runtime.clock import Clock
 __all__ = ["Pass", "Passes"]
 
 LONGEST_PAUSE_S: Final = 60.0  # R10.45
+FIRST_PAUSE_S: Final = 60.0  # ours: the first failure is repeated by the next scan, the second a minute later
+LONGEST_BACK_OFF_S: Final = 600.0  # ours: then once in ten minutes, for as long as it takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,14 @@ class Pass:
     failed: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    """How often in a row something about an approval failed, and when the scan comes back to it, monotonic."""
+
+    count: int
+    until_s: float
+
+
 class Passes:
     """The approvals of one agent, looked after by one process.
 
@@ -54,6 +64,7 @@ class Passes:
         self._clock = clock
         self._trouble = trouble
         self._at_work: set[str] = set()
+        self._failures: dict[str, _Failures] = {}
 
     async def follow_up(self, approval_id: str) -> None:
         """Do what is due about one approval: ask, wake, take back; one task an approval at a time (R10.41)."""
@@ -68,7 +79,7 @@ class Passes:
                 now_ms = self._clock.now_ms()
                 need = need_of(entry, now_ms=now_ms)
                 if need.action is not Action.WAIT or not is_due(entry, now_ms=now_ms):
-                    await self._steps.go_on(entry)
+                    await self._go_on(entry)
                     return
                 left_s = ((need.until_ms or now_ms) - now_ms) / 1000
                 await self._clock.sleep(min(max(0.05, left_s), 5.0))
@@ -76,13 +87,34 @@ class Passes:
             self._at_work.discard(approval_id)
 
     async def due(self) -> tuple[str, ...]:
-        """The ids that the periodic scan has to follow up (R10.40)."""
+        """The ids that the periodic scan has to follow up (R10.40); one that fails time and again is followed up less
+        and less often, for every attempt is two durable writes and a call."""
+        due = await self._due()
+        self._failures = {one: failures for one, failures in self._failures.items() if one in due}
+        now_s = self._clock.monotonic_s()
+        return tuple(one for one in due if one not in self._failures or self._failures[one].until_s <= now_s)
+
+    async def _due(self) -> dict[str, Entry]:
         now_ms = self._clock.now_ms()
-        return tuple(
-            entry.approval_id
-            for entry in await self._desk.read()
-            if self._steps.is_mine(entry) and is_due(entry, now_ms=now_ms)
-        )
+        entries = await self._desk.read()
+        return {one.approval_id: one for one in entries if self._steps.is_mine(one) and is_due(one, now_ms=now_ms)}
+
+    async def _go_on(self, entry: Entry) -> None:
+        try:
+            after = await self._steps.go_on(entry)
+        except Exception:
+            self._count_failure(entry.approval_id)
+            raise
+        if is_due(after, now_ms=self._clock.now_ms()):  # Canon's answer meant nothing, or an answer overtook it
+            self._count_failure(entry.approval_id)
+        else:
+            self._failures.pop(entry.approval_id, None)
+
+    def _count_failure(self, approval_id: str) -> None:
+        before = self._failures.get(approval_id)
+        count = before.count + 1 if before is not None else 1
+        pause_s = min(FIRST_PAUSE_S * 2 ** (count - 2), LONGEST_BACK_OFF_S) if count > 1 else 0.0
+        self._failures[approval_id] = _Failures(count, self._clock.monotonic_s() + pause_s)
 
     async def pass_over(
         self, *, only: Container[str] | None = None, limit: int = 8, done: Callable[[Entry], None] = lambda entry: None
@@ -136,7 +168,7 @@ class Passes:
         while True:
             done = await self.pass_over(only=left)
             total += done.counts
-            forgotten = done.failed - frozenset(await self.due()) if done.failed else done.failed
+            forgotten = done.failed - frozenset(await self._due()) if done.failed else done.failed
             left = done.leased | forgotten
             if not left:
                 return total

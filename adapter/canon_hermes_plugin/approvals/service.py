@@ -24,6 +24,7 @@ from canon_hermes_plugin.approvals.events import (
     Activate,
     CreatedLate,
     Gone,
+    NobodyHeard,
     RejectCreation,
     Reserve,
     SeeReceipt,
@@ -85,6 +86,7 @@ class ApprovalService:
         self._new_id = new_id
         self._process = process
         self._conversations = conversations
+        self._trouble = trouble
         self._steps = Steps(
             desk, canon, wakes, owner, clock=clock, new_id=new_id, process=process, conversations=conversations
         )
@@ -129,7 +131,8 @@ class ApprovalService:
         await self._desk.apply(approval_id, reserve)
         try:
             receipt, expires_at_ms = await self._create(ask, wish, claim_id, lease_ends_ms)
-        except RequestFailed:
+        except RequestFailed as error:
+            error.add_note(f"The approval is {approval_id}.")
             if self._clock.now_ms() >= lease_ends_ms:  # Canon may have it, and nobody may be asking for it any more
                 await self._created_late(approval_id)
             raise
@@ -137,7 +140,7 @@ class ApprovalService:
         try:
             entry = (await self._desk.apply(approval_id, activate)).entry
             if entry is not None and entry.fields.get("cancelPending") is True:
-                await self._steps.take_back(entry)
+                await self._take_back(entry)
         except ClaimLost:  # slow: another pass has taken it over and knows how it stands (D47)
             entry = await self._created_late(approval_id)
         if entry is None:
@@ -151,8 +154,15 @@ class ApprovalService:
         """Somebody else has taken the creation over: a request that they gave up is taken back."""
         entry = (await self._desk.apply(approval_id, CreatedLate())).entry
         if entry is not None and entry.status is Status.ORPHANED:
-            await self._steps.take_back(entry)
+            await self._take_back(entry)
         return entry
+
+    async def _take_back(self, entry: Entry) -> None:
+        """At once if Canon can be told; what the caller is told is the same in any case, and the scan tries again."""
+        try:
+            await self._steps.take_back(entry)
+        except RequestFailed as error:
+            self._trouble(entry.approval_id, error)
 
     async def _create(
         self, ask: ApprovalRequest, wish: Wish, claim_id: str, lease_ends_ms: float
@@ -180,8 +190,11 @@ class ApprovalService:
 
     # Checking
 
-    async def check(self, approval_id: str, *, conversation_id: str) -> dict[str, Any]:
+    async def check(self, approval_id: str, *, conversation_id: str, claim_id: str | None = None) -> dict[str, Any]:
         """How an approval stands, asking Canon if nobody else is; a decision that this brings wakes nobody.
+
+        Args:
+            claim_id: names this check, should its caller have to say :meth:`nobody_heard`.
 
         Raises:
             PermissionError: it belongs to another conversation; nothing was asked.
@@ -201,10 +214,15 @@ class ApprovalService:
             raise PermissionError(f"approval {approval_id} was asked for in a different Canon conversation")
         if not is_of(entry, self._owner, self._conversations()):
             return results.not_here(approval_id)
-        entry, answer = await self._steps.ask(entry, wakes=False)
+        entry, answer = await self._steps.ask(entry, wakes=False, claim_id=claim_id)
         if isinstance(answer, Gone) and not entry.status.is_terminal:
             return results.not_this_agents(entry)
         return results.unclear(entry) if isinstance(answer, Unclear) else results.of_entry(entry)
+
+    async def nobody_heard(self, approval_id: str, claim_id: str) -> None:
+        """Whoever made that check was given up before it had the answer: the agent is woken at the next look, if it
+        was this check that fetched a decision."""
+        await self._desk.apply(approval_id, NobodyHeard(claim_id))
 
     # Hearing and waking
 

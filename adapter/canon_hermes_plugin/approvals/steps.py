@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Container
+from collections.abc import AsyncIterator, Callable, Container
 from typing import Final
 
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import TEXT_LIMIT, Decision, Entry
+from canon_hermes_plugin.approvals.entry import LEASE_MS, TEXT_LIMIT, Decision, Entry
 from canon_hermes_plugin.approvals.events import (
     Answer,
     CancelSettled,
@@ -25,6 +25,7 @@ from canon_hermes_plugin.approvals.events import (
     FinishWake,
     Gone,
     NobodyHeard,
+    RenewWake,
     StillPending,
     TimedOut,
     Unclear,
@@ -34,12 +35,18 @@ from canon_hermes_plugin.approvals.needs import Action, is_of, need_of
 from canon_hermes_plugin.approvals.ports import CanonPort, WakePort, WakeRefused, wake_of
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError
+from canon_ops.errors import CanonOpsError
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalWord
 
-__all__ = ["Steps"]
+__all__ = ["Steps", "WakeTooLate"]
 
 LONGEST_LIFE_MS: Final = 72 * 3_600_000  # R10.6
+RENEW_EVERY_S: Final = LEASE_MS / 3_000  # two renewals may fail before the lease ends
+
+
+class WakeTooLate(RuntimeError):
+    """A lease that was just taken is over already; the wake is given by whoever claims it next."""
 
 
 class Steps:
@@ -87,6 +94,7 @@ class Steps:
         return await self._desk.get(entry.approval_id) or entry
 
     async def wake(self, entry: Entry) -> None:
+        """Put the decision into the inbox, under a lease that is renewed meanwhile (R10.33)."""
         if self._wakes is None:
             return
         refusal: WakeRefused | None = None
@@ -97,6 +105,7 @@ class Steps:
                 raise  # it stands there already: a refusal that lasts is not written down at every look
             refusal = refused
         claim_id = self._new_id(32)
+        lease_ends_ms = self._clock.now_ms() + LEASE_MS  # counted from before the claim, so never too long
         claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
         if not claimed.is_change or claimed.entry is None:
             return
@@ -104,7 +113,10 @@ class Steps:
         try:
             if refusal is not None:
                 raise refusal
-            await self._wakes.wake(wake_of(claimed.entry))
+            if self._clock.now_ms() >= lease_ends_ms:
+                raise WakeTooLate("the machine stood still for so long that another gateway may have woken the agent")
+            async with self._renewed(entry.approval_id, claim_id):
+                await self._wakes.wake(wake_of(claimed.entry))
             finish = FinishWake(claim_id, is_delivered=True)
         except WakeRefused as refused:
             finish = FinishWake(claim_id, is_delivered=False, why=str(refused))
@@ -113,9 +125,26 @@ class Steps:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._desk.apply(entry.approval_id, finish)
 
-    async def ask(self, entry: Entry, *, wakes: bool) -> tuple[Entry, Answer | None]:
+    @contextlib.asynccontextmanager
+    async def _renewed(self, approval_id: str, claim_id: str) -> AsyncIterator[None]:
+        """A wake lease that does not end while the block is at work."""
+
+        async def renew() -> None:
+            while True:
+                await self._clock.sleep(RENEW_EVERY_S)
+                with contextlib.suppress(CanonOpsError):  # a lock that is held: the next time is before the end, too
+                    await self._desk.apply(approval_id, RenewWake(claim_id))
+
+        renewing = asyncio.get_running_loop().create_task(renew())
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.wait({renewing})
+
+    async def ask(self, entry: Entry, *, wakes: bool, claim_id: str | None = None) -> tuple[Entry, Answer | None]:
         """Consume under a lease; the entry as it stands then, and Canon's answer, None when it was not asked."""
-        claim_id = self._new_id(32)
+        claim_id = claim_id or self._new_id(32)
         claimed = await self._desk.apply(entry.approval_id, ClaimConsume(claim_id, self._process))
         if not claimed.is_change or claimed.entry is None:
             return claimed.entry or entry, None
@@ -153,14 +182,16 @@ class Steps:
         return is_of(entry, self._owner, self._conversations()) and not is_anothers
 
     async def take_back(self, entry: Entry) -> None:
-        """Cancel a request at Canon that no entry will consume; what fails is tried again by the next pass."""
+        """Cancel a request at Canon that no entry will consume. The flag in the entry is its memory until it is done.
+
+        Raises:
+            RequestFailed: Canon could not be told; it is tried again.
+        """
         try:
             await self._canon.consume(entry.conversation_id, entry.approval_id, cancel=True)
         except ApiError as error:
-            if error.status not in (404, 410):
-                return
-        except Exception:  # the flag in the entry stays and is its memory
-            return
+            if error.status not in (404, 409, 410):  # it is not open any more
+                raise
         await self._desk.apply(entry.approval_id, CancelSettled())
 
 

@@ -22,7 +22,8 @@ from canon_hermes_plugin.approvals.book import Book, BookDamaged, Renderer, pars
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.events import Event
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
-from canon_hermes_plugin.approvals.trail import Line, Trouble, examine
+from canon_hermes_plugin.approvals.trail import Line, Trouble
+from canon_hermes_plugin.approvals.trail_audit import examine
 from canon_hermes_plugin.approvals.trail_file import TrailFile
 from canon_ops.errors import ConflictError, OutsideError
 from canon_ops.files.atomic import replace_file
@@ -103,13 +104,20 @@ class ApprovalStore:
         is written.
 
         Raises:
-            RegistryDamaged, LockTimeout, DiskError: nothing was changed.
+            RegistryDamaged, LockTimeout: nothing was changed.
+            DiskError: nothing was changed, unless only the last step failed, which makes the folder durable: the next
+                read tells.
         """
         with self._one_at_a_time, self._lock():
             before, now_ms = self._load(), self._clock.now_ms()
             changes = carry_out(before, requests, now_ms=now_ms)
             if changes.happenings:
-                self._save(self.trail.tell(changes.book, changes.happenings, before=before), now_ms)
+                told = self.trail.tell(changes.book, changes.happenings, before=before)
+                try:
+                    self._save(told, now_ms)
+                except BaseException:
+                    self.trail.forget_end()
+                    raise
             return changes.answers
 
     def apply_one(self, approval_id: str, event: Event) -> Transition:

@@ -5,8 +5,12 @@ digest of the line before; so an edited line breaks at itself, a deleted or swap
 cannot show by itself is that its end was cut off: so the registry keeps, in each entry, the digest of the entry's own
 last line. Whoever cuts the trail has to change the registry, too, whose every change leaves a line.
 
-Lines of approvals that the registry has dropped go after their retention; a first line then says how many went and to
-which digest the rest is bound. Pure; :mod:`canon_hermes_plugin.approvals.store` writes the file.
+What decides something in an entry, who was asked, who answered what, has a digest of its own in each line, so that a
+registry that was edited by hand does not fit its trail.
+
+Lines go after their retention; a first line then says how many went and to which digest the rest is bound. An approval
+that is older than that and still in the registry gets a new last line first. Pure; examined by
+:mod:`canon_hermes_plugin.approvals.trail_audit`, written by :mod:`canon_hermes_plugin.approvals.trail_file`.
 
 Source: the issue's item 3; command-line contract, approvals audit.
 """
@@ -14,24 +18,28 @@ Source: the issue's item 3; command-line contract, approvals audit.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canon_hermes_plugin.approvals.batch import Happening
 from canon_hermes_plugin.approvals.book import Book
-from canon_hermes_plugin.approvals.entry import RETENTION_MS, Entry
+from canon_hermes_plugin.approvals.entry import Entry
 
 __all__ = [
     "DIGEST_FIELD",
     "Line",
     "Trouble",
     "appended",
-    "examine",
+    "carried",
+    "gist",
     "head_of",
     "read_lines",
+    "sealed",
     "shortened",
+    "state_word",
     "unfinished",
     "voided",
 ]
@@ -40,7 +48,11 @@ DIGEST_FIELD: Final = "auditDigest"
 START: Final = "0" * 32
 CUT: Final = "cut"
 VOID: Final = "void"
-_ENDS: Final = frozenset({"resolved", "resolved/delivered", "expired", "orphaned"})
+KEPT: Final = "kept"
+DECIDING: Final = (
+    "conversationId", "environmentId", "agentId", "requestingSessionKey", "responseUserId", "summary", "decision",
+    "respondedBy", "identityMismatch",
+)  # fmt: skip
 WHY: Final = {
     "T1": "asked for by the agent",
     "T2": "Canon has it",
@@ -60,8 +72,9 @@ WHY: Final = {
     "T18": "the last telling was abandoned; telling the agent",
     "T19": "the telling ended",
     "T20": "taken back at Canon",
-    "T22": "the check that had the decision was given up; the agent is to be told",
     "T21": "Canon had it after others took it over",
+    "T22": "the check that had the decision was given up; the agent is to be told",
+    "T23": "still telling the agent",
 }
 
 
@@ -71,7 +84,8 @@ class Line:
 
     Attributes:
         number: which of the machine's transitions; ``cut`` for the line that stands for older ones, ``void`` for one
-            that takes the last line of its approval back.
+            that takes the last line of its approval back, ``kept`` for one that stands for the dropped lines of an
+            approval that is still there.
         before, after: the status, and the wake's after a slash where there is one; ``before`` is empty at the start.
     """
 
@@ -84,6 +98,7 @@ class Line:
     why: str
     previous: str
     digest: str
+    gist: str = ""  # of the entry afterwards; empty in lines that changed none, and in those of earlier versions
 
     @property
     def text(self) -> str:
@@ -103,10 +118,10 @@ def appended(head: str, happenings: Iterable[Happening], process: str) -> tuple[
     """The lines that tell of these changes, bound to ``head``, the digest of the last line before them."""
     lines = []
     for one in happenings:
-        line = _sealed(
+        line = sealed(
             Line(
-                one.at_ms, process, one.approval_id, one.number, _state(one.before), _state(one.after),
-                _why(one.number, one.after), head, "",
+                one.at_ms, process, one.approval_id, one.number, state_word(one.before), state_word(one.after),
+                _why(one.number, one.after), head, "", gist(one.after),
             )
         )  # fmt: skip
         lines.append(line)
@@ -131,7 +146,7 @@ def read_lines(data: bytes) -> tuple[list[Line], list[Trouble]]:
                 Line(
                     int(fields["at"]), str(fields["process"]), str(fields["approval"]), str(fields["transition"]),
                     str(fields["from"]), str(fields["to"]), str(fields["why"]), str(fields["previous"]),
-                    str(fields["digest"]),
+                    str(fields["digest"]), str(fields.get("gist", "")),
                 )
             )  # fmt: skip
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -152,7 +167,7 @@ def unfinished(lines: Sequence[Line], book: Book) -> Sequence[Line]:
     return [
         line
         for line in tail
-        if line.number not in (CUT, VOID)
+        if line.number not in (CUT, VOID, KEPT)
         # An approval that is not there was dropped with its old end, unless its last line is its birth.
         and (book.is_taken(line.approval_id) or (line.number == "T1" and last[line.approval_id] is line))
     ]
@@ -163,97 +178,50 @@ def voided(head: str, lines: Iterable[Line], *, at_ms: int, process: str) -> tup
     fresh = []
     for line in reversed(tuple(lines)):
         why = "a crash came between the trail and the registry: the change above was not carried out"
-        void = _sealed(Line(at_ms, process, line.approval_id, VOID, line.after, line.before, why, head, ""))
+        void = sealed(Line(at_ms, process, line.approval_id, VOID, line.after, line.before, why, head, ""))
         fresh.append(void)
         head = void.digest
     return tuple(fresh)
 
 
-def examine(data: bytes, book: Book) -> tuple[list[Line], list[Trouble]]:
-    """Follow the chain and compare its end with the registry."""
-    lines, troubles = read_lines(data)
-    head: str | None = None
-    last: dict[str, Line] = {}
-    for number, line in enumerate(lines, start=1):
-        troubles += _of_line(number, line, head, last.get(line.approval_id))
-        head = line.previous if line.number == CUT else line.digest
-        last[line.approval_id] = line
-    troubles += [*_against(book, lines, last), *_missing(book, lines, last)]
-    return lines, troubles
-
-
-def _of_line(number: int, line: Line, head: str | None, before: Line | None) -> Iterator[Trouble]:
-    def trouble(what: str) -> Trouble:
-        return Trouble(number, what, line.approval_id)
-
-    if _sealed(line).digest != line.digest:
-        yield trouble("was changed after it was written")
-    elif head is not None and line.previous != head:
-        yield trouble("does not follow the line before it: lines are missing or moved")
-    elif head is None and line.previous != START and line.number != CUT:
-        yield trouble("is not the first line that was written")
-    elif before is not None and before.after != line.before:
-        yield trouble(f"begins at {line.before or 'nothing'}, and the line before it ended at {before.after}")
-
-
-def _against(book: Book, lines: Sequence[Line], last: dict[str, Line]) -> Iterator[Trouble]:
-    digests = {line.digest for line in lines}
-    open_end = {line.digest for line in unfinished(lines, book)}
-    batches = {(line.at_ms, line.process) for line in lines if line.digest in open_end}
-    for entry in book:
-        digest, line = entry.fields.get(DIGEST_FIELD), last.get(entry.approval_id)
-        if digest is None:
-            continue  # another program's entry, which has no trail
-        if digest not in digests:
-            yield Trouble(0, "the trail lacks its last line: the end was cut off", entry.approval_id)
-        elif line is None or line.number == VOID:
+def carried(head: str, lines: Sequence[Line], book: Book, *, before_ms: int, process: str) -> tuple[Line, ...]:
+    """New last lines for the approvals of ``book`` whose last line is so old that it holds up :func:`shortened`."""
+    last = {entry.fields.get(DIGEST_FIELD): entry for entry in book}
+    fresh = []
+    for old in itertools.takewhile(lambda line: line.at_ms < before_ms, lines):
+        entry = last.get(old.digest)
+        if entry is None:
             continue
-        elif line.digest in open_end and len(batches) == 1:
-            continue  # a crash: the next change says so in the trail
-        elif line.digest != digest:
-            yield Trouble(0, "the registry is behind the trail: an older one was put back", entry.approval_id)
-        elif line.after != _state(entry):
-            what = f"is {_state(entry)} in the registry and {line.after} in the trail: another program changed it"
-            yield Trouble(0, what, entry.approval_id)
-
-
-def _missing(book: Book, lines: Sequence[Line], last: dict[str, Line]) -> Iterator[Trouble]:
-    """Approvals of the trail that the registry should still have: only old ends are ever dropped (R10.7)."""
-    newest_ms = max((line.at_ms for line in lines), default=0)
-    open_end = {line.approval_id for line in unfinished_births(lines, book)}
-    for approval_id, line in last.items():
-        if book.is_taken(approval_id) or line.number == CUT or not line.after or approval_id in open_end:
-            continue
-        is_old = newest_ms - line.at_ms > RETENTION_MS
-        if not (is_old and line.after in _ENDS):
-            yield Trouble(0, f"is {line.after} in the trail, and the registry does not have it", approval_id)
-
-
-def unfinished_births(lines: Sequence[Line], book: Book) -> Sequence[Line]:
-    """Reservations of the very last batch that never got into the registry: a crash came between."""
-    last_batch = (lines[-1].at_ms, lines[-1].process) if lines else None
-    return [
-        line
-        for line in lines
-        if line.number == "T1" and (line.at_ms, line.process) == last_batch and not book.is_taken(line.approval_id)
-    ]
+        state, why = state_word(entry), "it is still there while its older lines are dropped"
+        kept = Line(old.at_ms, process, entry.approval_id, KEPT, state, state, why, head, "", gist(entry))
+        fresh.append(sealed(kept))
+        head = fresh[-1].digest
+    return tuple(fresh)
 
 
 def shortened(lines: Sequence[Line], book: Book, *, before_ms: int) -> tuple[Line, ...]:
-    """The trail without its oldest lines: those before ``before_ms``, up to the first whose approval is still there."""
+    """The trail without its oldest lines: those before ``before_ms``, up to the first that an entry names."""
+    named = {entry.fields.get(DIGEST_FIELD) for entry in book}
     count = 0
     for line in lines:
-        if line.at_ms >= before_ms or book.is_taken(line.approval_id):
+        if line.at_ms >= before_ms or line.digest in named:
             break
         count += 1
     if count < 2:
         return tuple(lines)
     gone = lines[count - 1]
     why = f"{count} older lines were dropped"
-    return (_sealed(Line(gone.at_ms, "", "", CUT, "", "", why, gone.digest, "")), *lines[count:])
+    return (sealed(Line(gone.at_ms, "", "", CUT, "", "", why, gone.digest, "")), *lines[count:])
+
+
+def gist(entry: Entry) -> str:
+    """A digest of what decides something in an entry."""
+    said = [entry.fields.get(name) for name in DECIDING]
+    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode("ascii"), digest_size=8).hexdigest()
 
 
 def _body(line: Line) -> dict[str, Any]:
+    gist_of_it = {"gist": line.gist} if line.gist else {}
     return {
         "at": line.at_ms,
         "process": line.process,
@@ -263,15 +231,18 @@ def _body(line: Line) -> dict[str, Any]:
         "to": line.after,
         "why": line.why,
         "previous": line.previous,
+        **gist_of_it,
     }
 
 
-def _sealed(line: Line) -> Line:
+def sealed(line: Line) -> Line:
+    """The line with its digest."""
     data = json.dumps(_body(line), sort_keys=True, separators=(",", ":")).encode("ascii")
     return replace(line, digest=hashlib.blake2b(data, digest_size=16).hexdigest())
 
 
-def _state(entry: Entry | None) -> str:
+def state_word(entry: Entry | None) -> str:
+    """The status, and the wake's after a slash; empty for no entry."""
     if entry is None:
         return ""
     return f"{entry.status}/{entry.wake_status}" if entry.wake_status else str(entry.status)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from canon_hermes_plugin.approvals.batch import Happening
@@ -17,6 +18,7 @@ from canon_hermes_plugin.approvals.trail import (
     DIGEST_FIELD,
     Line,
     appended,
+    carried,
     head_of,
     read_lines,
     shortened,
@@ -28,7 +30,18 @@ from canon_ops.files.disk import Disk, explain
 
 __all__ = ["TrailFile"]
 
-LARGE_BYTES = 1_000_000  # from here on lines past their retention are dropped; some 4,000 transitions
+KEPT_MS = RETENTION_MS + 4 * 86_400_000  # an approval lives three days; so its lines go together, after it
+LARGE_BYTES = 1_000_000  # from here on lines past their retention are dropped; some 3,000 transitions
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The file after our own last line, and that line's digest."""
+
+    device: int
+    inode: int
+    size: int
+    digest: str = ""
 
 
 class TrailFile:
@@ -42,7 +55,8 @@ class TrailFile:
         self.file = file
         self._process = process
         self._disk = disk or Disk()
-        self._end: tuple[int, str] | None = None  # the size after our own last line, and that line's digest
+        self._end: _End | None = None
+        self._cut_above = LARGE_BYTES
 
     def tell(self, book: Book, happenings: Sequence[Happening], *, before: Book) -> Book:
         """Append the lines of these changes, durably; the book whose entries name their last line.
@@ -56,45 +70,66 @@ class TrailFile:
         if not happenings:
             return book
         at_ms = happenings[0].at_ms
-        size = self._size()
-        if self._end is None or self._end[0] != size:
-            lines, _ = read_lines(self.read())
-            void = voided(head_of(lines), unfinished(lines, before), at_ms=at_ms, process=self._process)
-            head = head_of((*lines, *void))
-            if size > LARGE_BYTES:
-                self._shorten((*lines, *void), before, at_ms - RETENTION_MS)
+        is_large = self._place().size > self._cut_above
+        news = None if is_large else self._news()
+        lines = news if news is not None else read_lines(self.read())[0]
+        head = self._end.digest if news == [] and self._end is not None else head_of(lines)
+        void = voided(head, unfinished(lines, before), at_ms=at_ms, process=self._process)
+        fresh = appended(head_of(void) if void else head, happenings, self._process)
+        kept: tuple[Line, ...] = ()
+        if is_large:
+            told = {line.approval_id for line in fresh}
+            others = Book({key: entry for key, entry in book.entries.items() if key not in told})
+            kept = carried(head_of(fresh), lines, others, before_ms=at_ms - KEPT_MS, process=self._process)
+            if not kept:
+                self._shorten((*lines, *void), before, at_ms - KEPT_MS)
                 void = ()
-        else:
-            void, head = (), self._end[1]
-        fresh = appended(head, happenings, self._process)
-        self._append((*void, *fresh))
-        self._end = self._size(), fresh[-1].digest
-        for line in fresh:
+        self._append((*void, *fresh, *kept))
+        self._end = replace(self._place(), digest=head_of((*fresh, *kept)))
+        for line in (*fresh, *kept):
             entry = book.get(line.approval_id)
             if entry is not None:
                 book = book.with_entry(entry.with_(**{DIGEST_FIELD: line.digest}))
         return book
 
-    def read(self) -> bytes:
-        """The whole trail; empty when nothing was ever told.
+    def forget_end(self) -> None:
+        """The registry did not follow what was told last: before the next change the trail is looked at again."""
+        self._end = None
+
+    def _news(self) -> list[Line] | None:
+        """What others have told since our own last line; None when the whole trail has to be read to know."""
+        end, now = self._end, self._place()
+        if end is None or (end.device, end.inode) != (now.device, now.inode) or now.size < end.size:
+            return None
+        if now.size == end.size:
+            return []
+        lines, troubles = read_lines(self.read(end.size))
+        return lines if lines and not troubles and lines[0].previous == end.digest else None
+
+    def read(self, offset: int = 0) -> bytes:
+        """The trail from that byte on; empty when nothing was ever told.
 
         Raises:
             DiskError: it cannot be read.
         """
         try:
-            return self.file.read_bytes()
+            with self.file.open("rb") as reader:
+                reader.seek(offset)
+                return reader.read()
         except FileNotFoundError:
             return b""
         except OSError as error:
             raise explain(error, self.file, verb="read") from error
 
-    def _size(self) -> int:
+    def _place(self) -> _End:
+        """Where the file is and ends now."""
         try:
-            return self.file.stat().st_size
+            found = self.file.stat()
         except FileNotFoundError:
-            return 0
+            return _End(0, 0, 0)
         except OSError as error:
             raise explain(error, self.file, verb="read") from error
+        return _End(found.st_dev, found.st_ino, found.st_size)
 
     def _append(self, lines: Sequence[Line]) -> None:
         data = "".join(f"{line.text}\n" for line in lines).encode("ascii")
@@ -137,3 +172,4 @@ class TrailFile:
     def _shorten(self, lines: Sequence[Line], book: Book, before_ms: int) -> None:
         kept = shortened(lines, book, before_ms=before_ms)
         replace_file(self.file, "".join(f"{line.text}\n" for line in kept).encode("ascii"), disk=self._disk)
+        self._cut_above = max(LARGE_BYTES, 2 * self._place().size)

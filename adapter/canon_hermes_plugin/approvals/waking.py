@@ -90,7 +90,7 @@ class Waking:
         """The first in whose session the request was made; when there is none, the first of all."""
         actors = list(possible_actors(wake, room, self._intake.access))
         for actor in actors:
-            if self._session_of(_probe(wake, actor, is_group=room.is_group)) == wake.session_key:
+            if self._session_of(_probe(wake, actor, is_group=self._intake.rooms.is_group(room.id))) == wake.session_key:
                 return actor
         return actors[0]
 

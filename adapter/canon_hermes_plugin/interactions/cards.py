@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from canon_hermes_plugin.interactions import store
-from canon_hermes_plugin.interactions.answers import unknown, wrong_responder
+from canon_hermes_plugin.interactions.answers import is_final, unknown, wrong_responder
 from canon_hermes_plugin.interactions.polling import await_answer
 from canon_hermes_plugin.interactions.store import Card
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.turnstile import Turnstile
 from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import ApiError
 from canon_ops.runtime.clock import Clock
@@ -31,6 +32,9 @@ from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.interactions import CardReceipt, CardRequest, InteractionKind
 
 __all__ = ["CardDesk", "CardIdUsed", "Shown", "WrongHuman", "has_actions"]
+
+
+GRACE_S: Final = 3.0  # ours: as long as a gateway that stops can wait for one answer
 
 
 class CardIdUsed(ValueError):
@@ -73,7 +77,7 @@ class CardDesk:
         self._owner = owner
         self._api = api
         self._clock = clock
-        self._asking: dict[str, asyncio.Lock] = {}
+        self._asking = Turnstile()
 
     async def show(self, request: CardRequest) -> Shown:
         """Show a card that has been validated.
@@ -110,7 +114,7 @@ class CardDesk:
         Raises:
             RequestFailed: Canon could not be told.
         """
-        async with self._asking.setdefault(card.card_id, asyncio.Lock()):
+        async with self._asking.through(card.card_id):
             known = await self._file.read(store.card, self._owner, card.card_id)
             if known is None or known.answer is None:
                 answer = await self._cancelled(card)
@@ -149,36 +153,47 @@ class CardDesk:
             return unknown(card_id, conversation_id, "No card with that id was shown by this agent")
         if card.conversation_id != conversation_id:
             raise PermissionError(f"card {card_id} was shown in a different Canon conversation")
-        async with self._asking.setdefault(card_id, asyncio.Lock()):
-            asked = await self._asked(card_id, wait_s) or card
-        if asked.answer is not None:  # who waits for the lock, or comes now, reads it from the disk
-            self._asking.pop(card_id, None)
-        return _result(asked)
+        until_ms = min(card.expires_at_ms, self._clock.now_ms() + wait_s * 1_000)
+        answer = await await_answer(lambda: self._ask(card), until_ms=until_ms, clock=self._clock)
+        return _result(replace(card, answer=answer))
 
     async def open_in(self, conversation_id: str) -> tuple[Card, ...]:
         """The cards of a conversation that have no final response yet."""
         return tuple(await self._file.read(store.open_cards, self._owner, conversation_id))
 
-    async def _asked(self, card_id: str, wait_s: float) -> Card | None:
-        """The card with its answer, if Canon has one; None when it is too old to be kept."""
-        card = await self._file.read(store.card, self._owner, card_id)
-        if card is None or card.answer is not None:
-            return card
-        until_ms = min(card.expires_at_ms, self._clock.now_ms() + wait_s * 1_000)
+    async def _ask(self, card: Card) -> JsonObject:
+        """Ask Canon once, unless the answer is on the disk already; between two questions others may ask, too.
 
-        async def consume() -> JsonObject:
-            return await self._api.consume_interaction(InteractionKind.CARD, card.conversation_id, card_id)
-
+        Canon gives an answer away with this question, so one that is on its way is waited for when the caller is
+        cancelled: it is on the disk for :meth:`look` or :meth:`take_back`.
+        """
+        asking = asyncio.get_running_loop().create_task(self._asked(card))
         try:
-            answer = await await_answer(consume, until_ms=until_ms, clock=self._clock)
-        except ApiError as error:
-            if error.status not in (404, 409):
-                raise
-            answer = {"status": "unknown"}
-        if answer is None:
-            return card
-        await self._file.write(store.keep_answer, self._owner, card_id, answer)
-        return Card(card_id, card.conversation_id, card.responder, card.expires_at_ms, answer)
+            return await asyncio.shield(asking)
+        finally:
+            if not asking.done():
+                try:
+                    await asyncio.wait({asking}, timeout=GRACE_S)
+                finally:
+                    asking.cancel()
+                    await asyncio.wait({asking})
+
+    async def _asked(self, card: Card) -> JsonObject:
+        async with self._asking.through(card.card_id):
+            known = await self._file.read(store.card, self._owner, card.card_id)
+            if known is None:
+                return {"status": "unknown"}  # too old to be kept
+            if known.answer is not None:
+                return known.answer
+            try:
+                answer = await self._api.consume_interaction(InteractionKind.CARD, card.conversation_id, card.card_id)
+            except ApiError as error:
+                if error.status not in (404, 409):
+                    raise
+                answer = {"status": "unknown"}
+            if is_final(answer):
+                await self._file.write(store.keep_answer, self._owner, card.card_id, answer)
+            return answer
 
 
 def has_actions(card: Mapping[str, Any]) -> bool:

@@ -22,4 +22,5 @@ def success(result: Mapping[str, Any]) -> str:
 def failure(error: BaseException | str) -> str:
     """What went wrong, in a sentence."""
     text = error.what if isinstance(error, CanonOpsError) else str(error) or type(error).__name__
+    text = " ".join([text, *getattr(error, "__notes__", ())])
     return json.dumps({"error": text, "success": False})

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from canon_hermes_plugin.acting import Acting
+from canon_hermes_plugin.acting import Acting, Lost
 from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.binding import TurnMark
 from canon_hermes_plugin.tools.session import HostSession, conversation_for
@@ -38,8 +38,15 @@ class Call:
     is_delegated: bool
     active: ActiveSet
 
-    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T:
+    async def act(
+        self,
+        work: Callable[[Acting], Awaitable[T]],
+        lost: Lost[T] | None = None,
+    ) -> T:
         """Let the adapter do it that owns the turn, or outside of a turn the only one.
+
+        Args:
+            lost: makes good that the caller was cancelled after the end of the work, and never got its result.
 
         Raises:
             NoOwner: it is not clear which.
@@ -48,7 +55,7 @@ class Call:
         owner = self.active.owner(self.session.conversation_id)
         if owner is None:
             raise NoOwner("No unambiguous connected Canon adapter owns this turn")
-        return await owner.act(work)
+        return await owner.act(work, lost)
 
     @property
     def turn_id(self) -> str | None:

@@ -23,6 +23,7 @@ from canon_hermes_plugin import (
 )
 from canon_hermes_plugin.active import ACTIVE
 from canon_hermes_plugin.tools.session import HostSession
+from canon_ops.errors import CanonOpsError
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.cards import QUESTION, SUMMARY
@@ -102,6 +103,28 @@ async def test_nobody_answers_a_card(box: CanonSandbox, turn: Turn) -> None:
     result = await turn.domain(lambda: request_card_for_current_human(QUESTION | {"cardId": "k"}, timeout_seconds=5))
 
     assert (result["status"], result["cardId"]) == ("timeout", "k")
+    assert box.human.interactions()[-1]["state"] == "gone"
+
+
+@pytest.mark.parametrize("how", ["given up", "failed"])
+async def test_a_card_whose_caller_is_gone(box: CanonSandbox, turn: Turn, how: str) -> None:
+    """D17, R9.14: the host ends the tool, or Canon cannot be asked: the card does not stay for a human to answer into
+    the void."""
+    if how == "failed":
+        box.fault("consume-500", times=1)
+
+    async def give_up() -> None:
+        asking = asyncio.create_task(request_card_for_current_human(QUESTION | {"cardId": "k"}))
+        await box.until("interaction", kind="card")
+        asking.cancel()
+        await asking
+
+    with pytest.raises(asyncio.CancelledError if how == "given up" else CanonOpsError):
+        await turn.domain(
+            give_up if how == "given up" else lambda: request_card_for_current_human(QUESTION | {"cardId": "k"})
+        )
+    await box.until(lambda world: world.interactions["card", "k"].state == "gone")
+
     assert box.human.interactions()[-1]["state"] == "gone"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import TypeVar
 
 import pytest
@@ -24,13 +25,17 @@ class Adapter:
         self._key = key
         self._conversations = conversations
 
+    @property
+    def agent(self) -> str:
+        return self._key
+
     def live_authority(self) -> LiveAuthority:
         return LiveAuthority(Secret(self._key), "http://api", "http://stream", "open")
 
     def has_open_turn(self, conversation_id: str) -> bool:
         return conversation_id in self._conversations
 
-    async def act(self, work: Callable[[Acting], Awaitable[T]]) -> T:
+    async def act(self, work: Callable[[Acting], Awaitable[T]], lost: object = None) -> T:
         raise AssertionError("a hook asks for nothing")
 
     def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None:
@@ -109,7 +114,7 @@ def test_calls_outside_a_canon_session_are_ignored(session: dict[str, str]) -> N
 def test_a_hook_never_raises(caplog: pytest.LogCaptureFixture) -> None:
     """A broken adapter costs a log line, not the tool."""
     active = ActiveSet()
-    active.join(None)  # type: ignore[arg-type]  # it cannot take a note
+    active.join(SimpleNamespace(agent="1"))  # it cannot take a note
 
     hooks_for(active, platform="canon", chat_id="c").pre_tool_call(tool_name="x")
 
@@ -142,6 +147,20 @@ def test_a_call_belongs_to_one_adapter() -> None:
 
     assert alone == [one, one, one]
     assert [active.owner(conversation_id) for conversation_id in ("c1", "c2", "c3", None)] == [one, None, None, None]
+
+
+def test_work_of_a_room_is_never_another_agents() -> None:
+    """D51, R2.15: of two agents one is gone for a moment; what works in the background of a room they share is not
+    carried out by the other one, and by a new adapter of the same agent in a process of its own it is."""
+    active, one, two = ActiveSet(), Adapter(key="1", conversations=("c1",)), Adapter(key="2")
+    active.join(one)
+    active.leave(one)
+    active.join(again := Adapter(key="1"))
+    alone = active.owner("c1")
+    active.join(two)
+    active.leave(again)
+
+    assert (alone, active.owner("c1"), active.owner(None)) == (again, None, two)
 
 
 def test_a_member_that_left_is_no_candidate() -> None:

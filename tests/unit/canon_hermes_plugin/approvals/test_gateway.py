@@ -162,6 +162,44 @@ async def test_a_damaged_registry_is_an_error_and_no_end(
     assert "canon-ops approvals verify" in caplog.text
 
 
+async def test_a_stuck_follow_up_gathers_no_others(world: Approving, running: GatewayApprovals) -> None:
+    """R10.41: one job an approval, however often it is looked at or heard of meanwhile, and one that waits."""
+    approval_id = await asked(world)
+    world.canon.answer(approval_id, "allow")
+    world.canon.pause = asyncio.Event()
+    await running.heard(approval_id)
+    await until(lambda: world.canon.consumes)
+
+    for _ in range(20):
+        await world.clock.advance(LOOK_EVERY_S)
+        await running.heard(approval_id)
+    waiting = running._lanes.backlog(approval_id)
+    world.canon.pause.set()
+    await running.drain()
+
+    assert (waiting, world.inbox.attempts) == (1, 1)
+
+
+async def test_more_unheard_answers_than_are_kept(
+    world: Approving, running: GatewayApprovals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R10.46: a registry that stays unreadable for long costs a bounded memory; once it is whole all is asked about."""
+    monkeypatch.setattr("canon_hermes_plugin.approvals.gateway.UNHEARD", 3)
+    ids = [await asked(world) for _ in range(6)]
+    whole = world.file.read_bytes()
+    world.file.write_text("{not json")
+    for approval_id in ids:
+        world.canon.answer(approval_id, "allow")
+        await running.heard(approval_id)
+    kept = len(running._unheard)
+    world.file.write_bytes(whole)
+
+    await world.clock.advance(LOOK_EVERY_S + 1)
+    await until(lambda: len(world.inbox.wakes) == 6)
+
+    assert (kept, world.inbox.attempts) == (3, 6)
+
+
 async def test_a_refused_wake_says_why(world: Approving, running: GatewayApprovals) -> None:
     """D48: the reason stands in the entry for people, the wake stays owed, and a delivered one has none."""
     from canon_hermes_plugin.approvals.ports import WakeRefused

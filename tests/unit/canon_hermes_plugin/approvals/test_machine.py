@@ -19,6 +19,7 @@ from canon_hermes_plugin.approvals.events import (
     Gone,
     NobodyHeard,
     RejectCreation,
+    RenewWake,
     Reserve,
     SeeReceipt,
     StillPending,
@@ -167,8 +168,9 @@ def test_t4_an_abandoned_creation_is_taken_over() -> None:
 
 def test_t5_t6_one_of_many_asks() -> None:
     """T5, T6, S10.6: the first claims, the next only when the lease is over."""
-    assert changed(at(Status.PENDING), ClaimConsume("mine"), "T5").holds(ClaimKind.CONSUME, "mine")
-    assert changed(at(Status.CONSUMING, live=False), ClaimConsume("mine"), "T6").holds(ClaimKind.CONSUME, "mine")
+    mine = Claim("mine", NOW + 60_000, "cli")
+    assert changed(at(Status.PENDING), ClaimConsume("mine", "cli"), "T5").claim(ClaimKind.CONSUME) == mine
+    assert changed(at(Status.CONSUMING, live=False), ClaimConsume("mine", "cli"), "T6").claim(ClaimKind.CONSUME) == mine
     unchanged(at(Status.CONSUMING), ClaimConsume("mine"), "T6a")
 
 
@@ -304,12 +306,23 @@ def test_t22_a_check_that_told_nobody() -> None:
 
 def test_t17_t18_one_wakes() -> None:
     """T17, T18, S10.8: a live wake is left alone, an abandoned one is taken over."""
-    assert changed(at(Status.RESOLVED, wake=WakeStatus.PENDING), ClaimWake("mine"), "T17").holds(ClaimKind.WAKE, "mine")
+    fresh = changed(at(Status.RESOLVED, wake=WakeStatus.PENDING), ClaimWake("mine"), "T17")
+    assert fresh.claim(ClaimKind.WAKE) == Claim("mine", NOW + 60_000)
     late = at(Status.RESOLVED, wake=WakeStatus.DELIVERING, live=False)
     assert changed(late, ClaimWake("mine"), "T18").holds(ClaimKind.WAKE, "mine")
     unchanged(at(Status.RESOLVED, wake=WakeStatus.DELIVERING), ClaimWake("mine"), "T18")
     for entry in (at(Status.RESOLVED), at(Status.RESOLVED, wake=WakeStatus.DELIVERED), at(Status.PENDING)):
         unchanged(entry, ClaimWake("mine"), "T18")
+
+
+def test_t23_the_holder_of_a_wake_keeps_it() -> None:
+    """R10.33: it may renew its lease, expired or not, as long as nobody took it over; nobody else may."""
+    for live in (True, False):
+        held = at(Status.RESOLVED, wake=WakeStatus.DELIVERING, live=live)
+        assert changed(held, RenewWake("held"), "T23").claim(ClaimKind.WAKE) == Claim("held", NOW + 60_000, "other")
+        unchanged(held, RenewWake("stale"), "T23")
+    for wake in (WakeStatus.PENDING, WakeStatus.DELIVERED):
+        unchanged(at(Status.RESOLVED, wake=wake), RenewWake("held"), "T23")
 
 
 def test_t19_a_wake_ends() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,14 @@ from canon_hermes_plugin.approvals.batch import EntryDamaged
 from canon_hermes_plugin.approvals.book import Book, Renderer
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Gone, Unclear
+from canon_hermes_plugin.approvals.passes import LONGEST_BACK_OFF_S
 from canon_hermes_plugin.approvals.ports import WakeRefused
 from canon_hermes_plugin.approvals.service import NotActivated
+from canon_hermes_plugin.approvals.steps import WakeTooLate
 from canon_hermes_plugin.approvals.store import RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.tools.answers import failure
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.files.lock import LockTimeout
 from tests.support.approving import OWNER, Approving, CanonApprovals, broken, refused, until
@@ -159,12 +164,13 @@ async def test_a_create_that_may_have_happened(world: Approving, error: RequestF
     """S10.15: what nobody knows stays creating, without a word about why."""
     world.canon.fails_after = [error]
 
-    with pytest.raises(type(error)):
+    with pytest.raises(type(error)) as caught:
         await ask(world)
 
     (entry,) = world.store.read()
     assert entry.status == "creating"
     assert "creationError" not in entry.fields
+    assert entry.approval_id in json.loads(failure(caught.value))["error"], "the model can ask how it stands"
 
 
 async def test_nothing_is_sent_without_a_registry(world: Approving) -> None:
@@ -468,6 +474,23 @@ async def test_a_check_that_is_cancelled_with_the_answer(world: Approving) -> No
     assert (world.inbox.attempts, len(world.canon.consumes)) == (1, 1)
 
 
+async def test_a_check_whose_answer_got_lost_on_the_way(world: Approving) -> None:
+    """R10.31: the caller says that it never heard what its check fetched; a check that fetched nothing owes nothing."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    first = await world.service.check(approval_id, conversation_id="convo-1", claim_id="k1")
+    again = await world.service.check(approval_id, conversation_id="convo-1", claim_id="k2")
+
+    await world.service.nobody_heard(approval_id, "k2")
+    assert await world.service.passes.due() == ()
+    await world.service.nobody_heard(approval_id, "k1")
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
+
+    assert first == again
+    assert [wake.decision for wake in world.inbox.wakes.values()] == [Decision.ALLOW]
+
+
 async def test_an_answer_that_means_nothing(world: Approving) -> None:
     """T12, R10.20: unknown for now, and still open."""
     approval_id = await ask(world)
@@ -623,6 +646,7 @@ async def test_a_refusal_that_lasts_is_written_down_once(world: Approving) -> No
         for _ in range(count):
             with pytest.raises(WakeRefused):
                 await hear_of_due(world, approval_id)
+            world.clock._elapsed_s += LONGEST_BACK_OFF_S
         return len(trail.read_bytes().splitlines()) - before
 
     assert await world.service.see_receipt(approval_id)
@@ -635,6 +659,108 @@ async def test_a_refusal_that_lasts_is_written_down_once(world: Approving) -> No
 
     assert (first > 0, more, other, world.inbox.attempts) == (True, 0, 2, 1)
     assert world.entry(approval_id)["wakeStatus"] == "delivered"
+
+
+LASTING: dict[str, tuple[str, Callable[[Approving], None]]] = {
+    "a question that Canon refuses": ("allow", lambda world: world.canon.fails_before.append(refused(403))),
+    "an answer that means nothing": ("perhaps", lambda world: None),
+    "an inbox that is full": ("allow", lambda world: world.inbox.fails.append(OSError("disk"))),
+    "a turn that may not start": ("allow", lambda world: world.inbox.fails.append(WakeRefused("not now"))),
+}
+
+
+@pytest.mark.parametrize("why", LASTING)
+async def test_what_fails_time_and_again_is_tried_less_often(world: Approving, why: str) -> None:
+    """R10.40: a day of looks every half minute at something that lasts is some 150 attempts, and their writes, instead
+    of 2,880; when it is over the next attempt succeeds, and a receipt is followed up whatever failed before."""
+    word, fail = LASTING[why]
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, word)
+    await world.service.see_receipt(approval_id)
+    attempts = 0
+    for _ in range(2 * 60 * 24):
+        world.clock._elapsed_s += 30
+        for due in await world.service.passes.due():
+            attempts += 1
+            fail(world)
+            with contextlib.suppress(ApiError, OSError, WakeRefused):
+                await world.service.passes.follow_up(due)
+    assert 140 < attempts < 160
+    world.canon.held[approval_id].answer = ("allow", "owner-1")
+
+    await hear(world, approval_id)
+
+    assert world.entry(approval_id)["wakeStatus"] == "delivered"
+    assert await world.service.passes.due() == ()
+
+
+async def test_a_request_that_canon_will_not_take_back(world: Approving) -> None:
+    """D47: it is said, tried again, and less and less often; 409 says that it is not open any more."""
+    world.canon.responder = None
+    world.canon.fails_after = []
+    asking = asyncio.create_task(ask(world, responder=None))
+    await until(lambda: world.canon.held)
+    world.canon.fails_before = [refused(403)]
+    with pytest.raises(NotActivated):
+        await asking
+    ((approval_id, _),) = world.canon.held.items()
+
+    attempts = 0
+    for _ in range(100):
+        world.clock._elapsed_s += 30
+        for due in await world.service.passes.due():
+            attempts += 1
+            world.canon.fails_before = [refused(403)]
+            with pytest.raises(ApiError):
+                await world.service.passes.follow_up(due)
+    world.canon.fails_before = [refused(409)]
+    await world.service.passes.follow_up(approval_id)
+
+    assert 5 < attempts < 12
+    assert world.entry(approval_id)["cancelPending"] is False
+
+
+async def test_a_slow_inbox_keeps_the_wake(world: Approving) -> None:
+    """R10.33: putting the decision into the inbox takes minutes; another gateway of the agent, which has an inbox of
+    its own, does not take the wake over meanwhile."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    other, world.inbox.pause = world.gateway("other"), asyncio.Event()
+    await world.service.see_receipt(approval_id)
+    waking = asyncio.create_task(world.service.passes.follow_up(approval_id))
+    await until(lambda: world.inbox.attempts)
+
+    for _ in range(12):
+        await world.clock.advance(30)
+        assert await other.passes.due() == ()
+        await other.passes.follow_up(approval_id)
+    attempts = world.inbox.attempts
+    world.inbox.pause.set()
+    await waking
+
+    assert (attempts, world.inbox.attempts, len(world.inbox.wakes)) == (1, 1, 1)
+    assert world.entry(approval_id)["wakeStatus"] == "delivered"
+    assert not world.clock.sleepers
+
+
+async def test_a_wake_whose_lease_was_slept_through(world: Approving) -> None:
+    """R10.33: between the claim and the inbox the machine slept for longer than the lease; whoever has taken it over
+    wakes the agent, and this one does not."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    await world.service.see_receipt(approval_id)
+    other = world.gateway("other")
+
+    def sleep() -> None:
+        world.clock._elapsed_s += 61
+
+    world.after_write.append(("ClaimWake", sleep))
+    with pytest.raises(WakeTooLate):
+        await world.service.passes.follow_up(approval_id)
+    assert (world.inbox.attempts, world.entry(approval_id)["wakeStatus"]) == (0, "pending")
+    await other.passes.follow_up(approval_id)
+
+    assert (world.inbox.attempts, world.entry(approval_id)["wakeStatus"]) == (1, "delivered")
 
 
 async def hear_of_due(world: Approving, approval_id: str) -> None:

@@ -6,10 +6,12 @@ import errno
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from canon_hermes_plugin.approvals import trail_file
 from canon_hermes_plugin.approvals.batch import Request
 from canon_hermes_plugin.approvals.entry import RETENTION_MS, Decision
 from canon_hermes_plugin.approvals.events import (
@@ -23,7 +25,7 @@ from canon_hermes_plugin.approvals.events import (
     StillPending,
 )
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.approvals.trail import read_lines, shortened
+from canon_hermes_plugin.approvals.trail import read_lines, sealed, shortened
 from canon_hermes_plugin.owner import Owner
 from canon_ops.files.disk import Disk, DiskError
 from canon_ops.runtime.clock import ManualClock
@@ -211,6 +213,144 @@ def test_another_programs_change_is_said(store: ApprovalStore) -> None:
     assert "another program changed it" in trouble.what
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"decision": "allow"},
+        {"respondedBy": "member-9"},
+        {"responseUserId": "member-9"},
+        {"summary": "Pay everything?"},
+        {"conversationId": "convo-2"},
+        {"agentId": "agent_2"},
+        {"requestingSessionKey": "agent:canon:convo-2"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_an_edited_entry_does_not_fit_its_trail(store: ApprovalStore, changes: dict[str, str]) -> None:
+    """Issue, item 3: a no that became a yes, or what was asked, of whom, where and for whom, in the registry alone."""
+    root = json.loads(store.file.read_text())
+    root["hermes-1"] |= changes
+    store.file.write_text(json.dumps(root))
+
+    (trouble,) = store.audit()[2]
+
+    assert (trouble.approval_id, "changed by another program" in trouble.what) == ("hermes-1", True)
+
+
+def test_lines_of_an_earlier_version_are_still_good(store: ApprovalStore) -> None:
+    """A trail that was begun before lines had a digest of their entry goes on, and its chain is whole."""
+    old, head = [], "0" * 32
+    for line in read_lines(store.trail.read())[0]:
+        old.append(sealed(replace(line, gist="", previous=head)))
+        head = old[-1].digest
+    store.trail.file.write_text("".join(f"{line.text}\n" for line in old))
+    root = json.loads(store.file.read_text())
+    for line in old:
+        root[line.approval_id]["auditDigest"] = line.digest
+    store.file.write_text(json.dumps(root))
+
+    life(ApprovalStore(store.file, clock=CLOCK), "hermes-3")
+
+    assert "gist" not in old[0].text
+    assert findings(store) == []
+
+
+def test_a_change_that_did_not_get_into_the_registry(store: ApprovalStore) -> None:
+    """The trail was written, the registry's disk was full: the same process takes its lines back with the next one."""
+    registry = store.file.read_bytes()
+    full = NoRename()
+    own = ApprovalStore(store.file, clock=CLOCK, process="gateway 8", disk=full)
+    own.apply_one("hermes-3", Reserve("hermes-3", "convo-1", "c", 9e12, OWNER, expected_responder="owner-1"))
+    full.is_full = True
+    with pytest.raises(DiskError):
+        own.apply_one("hermes-3", Activate("c", 9e12, "owner-1"))
+    full.is_full = False
+    CLOCK._elapsed_s += 1
+
+    own.apply_one("hermes-3", Activate("c", 9e12, "owner-1"))
+
+    numbers = [line.number for line in store.audit()[1] if line.approval_id == "hermes-3"]
+    assert numbers == ["T1", "T2", "void", "T2"]
+    assert findings(store) == []
+    assert registry != store.file.read_bytes()
+
+
+class NoRename(Disk):
+    """A disk on which the registry cannot be replaced for a while."""
+
+    is_full = False
+
+    def rename(self, source: Path, target: Path) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "full")
+        super().rename(source, target)
+
+
+class Unsynchronised(Disk):
+    """For what takes thousands of writes and no power cut."""
+
+    def sync(self, descriptor: int) -> None:
+        pass
+
+    def sync_folder(self, path: Path) -> None:
+        pass
+
+
+def test_the_trail_of_a_long_life_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue, item 3: a hundred days with an approval that never ends, and crashes between trail and registry: the trail
+    holds some weeks, and whenever it is looked at it is whole and fits the registry."""
+    monkeypatch.setattr(trail_file, "LARGE_BYTES", 10_000)
+    clock = ManualClock()
+    file = tmp_path / "detached-approvals.json"
+    disk = Unsynchronised()
+    stores = [ApprovalStore(file, clock=clock, process=f"gateway {number}", disk=disk) for number in (7, 8)]
+    stores[0].apply_one("for-ever", Reserve("for-ever", "convo-1", "c", 9e15, OWNER, expected_responder="owner-1"))
+    sizes = []
+    for day in range(100):
+        store, name = stores[day % 2], f"hermes-{day}"
+        clock._elapsed_s += 86_400
+        store.apply_one(name, Reserve(name, "convo-1", "c", 9e15, OWNER, expected_responder="owner-1"))
+        store.apply_one(name, Activate("c", 9e15, "owner-1"))
+        before = store.file.read_bytes()
+        store.apply_one(name, ClaimConsume("k"))
+        if day % 5 == 0:
+            file.write_bytes(before)  # killed before the registry followed
+            stores[day % 2] = store = ApprovalStore(file, clock=clock, process="gateway 9", disk=disk)
+            assert store.audit()[2] == []
+            clock._elapsed_s += 1
+            store.apply_one(name, ClaimConsume("k"))
+        store.apply_one(name, FinishConsume("k", Decided(Decision.DENY, "owner-1"), wakes=False))
+        assert store.audit()[2] == []
+        sizes.append(store.trail.file.stat().st_size)
+
+    _, lines, _ = stores[0].audit()
+    assert max(sizes[50:]) <= 1.5 * max(sizes[:50])
+    assert [line.number for line in lines if line.approval_id == "for-ever"] == ["kept"]
+    assert lines[0].number == "cut"
+
+
+def test_turns_about_read_only_what_is_new(store: ApprovalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that write by turns read each other's lines, and not the whole trail every time."""
+    other = ApprovalStore(store.file, clock=CLOCK, process="gateway 8")
+    life(other, "hermes-3")
+    life(store, "hermes-4")
+    offsets: list[int] = []
+    whole = trail_file.TrailFile.read
+
+    def read(self: trail_file.TrailFile, offset: int = 0) -> bytes:
+        offsets.append(offset)
+        return whole(self, offset)
+
+    monkeypatch.setattr(trail_file.TrailFile, "read", read)
+    for number in range(5, 9):
+        life([store, other][number % 2], f"hermes-{number}")
+
+    assert len(offsets) == 4
+    assert all(offset > 0 for offset in offsets)
+    monkeypatch.undo()
+    assert findings(store) == []
+
+
 def test_old_lines_go_with_their_approvals(store: ApprovalStore) -> None:
     """Bounded by the retention: what is dropped is said, and the rest is still bound to it."""
     data = store.trail.read()
@@ -223,10 +363,10 @@ def test_old_lines_go_with_their_approvals(store: ApprovalStore) -> None:
     store.trail.file.write_text("".join(f"{line.text}\n" for line in kept))
     store.file.write_bytes(json.dumps({"hermes-2": dict(book.entries["hermes-2"].fields)}).encode())
 
-    assert [line.number for line in kept] == ["cut", "T1", "T2", "T5", "T9", "T5", "T8"]
-    assert kept[0].why == "6 older lines were dropped"
+    assert [(line.number, line.approval_id) for line in kept] == [("cut", ""), ("T8", "hermes-2")]
+    assert kept[0].why == "11 older lines were dropped"
     assert store.audit()[2] == []
-    assert shortened(lines, book, before_ms=late) == tuple(lines), "a living approval keeps its lines"
+    assert shortened(lines, book, before_ms=late)[1] == lines[5], "the last line of an approval that is there stays"
     rewrite(store, lambda rows: [rows[0], *rows[2:]])
     assert findings(store) != []
 

@@ -15,11 +15,13 @@ from canon_hermes_plugin.approvals.waking import Waking, message_of
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inbox.items import State
 from canon_hermes_plugin.inbox.marks import noted
+from canon_hermes_plugin.inbox.store import Receipt
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.own_offers import NotAdmitted
 from canon_hermes_plugin.rooms import Rooms
 from canon_ops.client.errors import ServiceTrouble
+from canon_ops.durable.problems import DiskFull
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import Conversation
@@ -148,6 +150,50 @@ async def test_a_wake_is_in_the_inbox_once(tmp_path: Path) -> None:
         items = [(item.item_id, item.state) for item in kept.remains.items]
 
     assert (host.taken, items) == ([WAKE.key], [(WAKE.key, State.HANDED)])
+
+
+@pytest.mark.parametrize("way", ["written", "lost"])
+async def test_two_that_put_a_wake_in_at_once(tmp_path: Path, way: str) -> None:
+    """A5: the second waits for the first one's write and shares its fate: what is not on the disk is not delivered."""
+    host = Host()
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(host, kept)
+        writes, write = [], kept.inbox.record
+
+        def record(*args: Any, **more: Any) -> asyncio.Future[Receipt]:
+            writes.append(asyncio.get_running_loop().create_future())
+            return writes[-1]
+
+        kept.inbox.record = record  # type: ignore[method-assign]  # the disk is slow, and then full
+        both = [asyncio.create_task(flow.own.take(message_of(WAKE, "user-1"))) for _ in range(2)]
+        await until(lambda: writes)
+        if way == "written":
+            writes[0].set_result(await write(WAKE.key, "c1", message_of(WAKE, "user-1"), event_id=None))
+        else:
+            writes[0].set_exception(DiskFull("disk full"))
+        ends = await asyncio.gather(*both, return_exceptions=True)
+        kept.inbox.record = write  # type: ignore[method-assign]
+        await flow.own.take(message_of(WAKE, "user-1"))
+        await flow.drain()
+
+    assert [type(end) for end in ends] == ([type(None)] * 2 if way == "written" else [DiskFull] * 2)
+    assert (len(writes), host.taken) == (1, [WAKE.key])
+
+
+async def test_a_wake_whose_giver_was_cancelled(tmp_path: Path) -> None:
+    """A5: the row is on its way to the disk; it is handed over when it is there, and not only by the next gateway."""
+    host = Host()
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(host, kept)
+        giving = asyncio.create_task(flow.own.take(message_of(WAKE, "user-1")))
+        await asyncio.sleep(0)
+        giving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await giving
+        await flow.own.take(message_of(WAKE, "user-1"))
+        await flow.drain()
+
+    assert host.taken == [WAKE.key]
 
 
 async def test_a_wake_outlives_the_gateway(tmp_path: Path) -> None:

@@ -146,6 +146,43 @@ async def test_two_looks_ask_once(kept: Kept, clock: ManualClock) -> None:
     assert ([result["status"] for result in results], canon.asked) == (["submitted"] * 3, 1)
 
 
+async def test_a_look_beside_a_wait(kept: Kept, clock: ManualClock) -> None:
+    """D32: while one waits for the human, another look asks at once; the answer that it gets is both's."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    waiting = asyncio.get_running_loop().create_task(desk.look("k1", "c1", wait_s=300))
+    await until(lambda: clock.sleepers)
+
+    before = await desk.look("k1", "c1")
+    canon.answer = dict(ANSWER)
+    after = await desk.look("k1", "c1")
+    await clock.advance(1)
+
+    assert (before["status"], after["status"], (await waiting)["status"]) == ("pending", "submitted", "submitted")
+    assert (canon.asked, len(desk._asking)) == (3, 0)
+
+
+async def test_a_wait_that_is_given_up_with_the_answer_on_its_way(kept: Kept, clock: ManualClock) -> None:
+    """D17, D32: Canon has given the answer away when the host gives the tool up; the next look has it from the disk."""
+    canon = Canon(pause=asyncio.Event())
+    desk = desk_over(kept, canon, clock)
+    await desk.show(a_card())
+    canon.answer = dict(ANSWER)
+    waiting = asyncio.get_running_loop().create_task(desk.look("k1", "c1", wait_s=30))
+    await until(lambda: canon.asked)
+    waiting.cancel()
+    await asyncio.sleep(0)
+    assert canon.pause is not None
+    canon.pause.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    result = await desk.look("k1", "c1")
+
+    assert (result["status"], canon.asked) == ("submitted", 1)
+
+
 @pytest.mark.parametrize(
     ("by", "words"), [("user-2", "different human"), (None, "without authenticated responder identity")]
 )
