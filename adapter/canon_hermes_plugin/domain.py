@@ -25,10 +25,11 @@ from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.active import ACTIVE
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.interactions.answers import wrong_responder
-from canon_hermes_plugin.interactions.cards import Shown, has_actions
+from canon_hermes_plugin.interactions.cards import CardIdUsed, card_for, has_actions
+from canon_hermes_plugin.interactions.store import Card
 from canon_hermes_plugin.tools.approval_actions import ask_for, check_for
 from canon_hermes_plugin.tools.call import Call
-from canon_hermes_plugin.tools.card_actions import DEFAULT_S, show, valid_card, wait_for
+from canon_hermes_plugin.tools.card_actions import DEFAULT_S, planned, show, valid_card, wait_for
 from canon_hermes_plugin.tools.session import HostSession, read_session
 from canon_ops.errors import CanonOpsError
 
@@ -93,12 +94,15 @@ async def request_card_for_current_human(
     human = _context(call.session, require_human=True).user_id
 
     async def work(acting: Acting) -> dict[str, Any]:
-        shown = await show(acting, call, card, native=native)
-        left_s = max(0.0, (shown.card.expires_at_ms - acting.clock.now_ms()) / 1_000)
+        request = planned(acting, call, card, native=native)
         try:
+            shown = await acting.cards.show(request)
+            left_s = max(0.0, (shown.card.expires_at_ms - acting.clock.now_ms()) / 1_000)
             result = await wait_for(acting, call, shown, wait_s=left_s)
+        except CardIdUsed:
+            raise  # that one is another call's
         except BaseException:  # given up by the host, or by a failure: nobody would read what the human answers now
-            await _withdrawn(acting, shown)
+            await _withdrawn(acting, card_for(request))
             raise
         if result["status"] == "pending":
             result = await acting.cards.take_back(shown.card)
@@ -210,11 +214,11 @@ async def check_detached_approval(approval_id: str) -> dict[str, Any]:
     return await check_for(call, wanted)
 
 
-async def _withdrawn(acting: Acting, shown: Shown) -> None:
+async def _withdrawn(acting: Acting, card: Card) -> None:
     """Take a card back whose caller is gone, within the time that a stopping gateway has (D17)."""
     with contextlib.suppress(CanonOpsError, TimeoutError):
         async with asyncio.timeout(WITHDRAW_S):
-            await acting.cards.take_back(shown.card)
+            await acting.cards.take_back(card)
 
 
 def _session() -> HostSession:

@@ -31,7 +31,7 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.interactions import CardReceipt, CardRequest, InteractionKind
 
-__all__ = ["CardDesk", "CardIdUsed", "Shown", "WrongHuman", "has_actions"]
+__all__ = ["CardDesk", "CardIdUsed", "Shown", "WrongHuman", "card_for", "has_actions"]
 
 
 GRACE_S: Final = 3.0  # ours: as long as a gateway that stops can wait for one answer
@@ -63,6 +63,11 @@ class Shown:
         return {"status": "displayed", **names_of(self.card), "request": dict(self.receipt)}
 
 
+def card_for(request: CardRequest) -> Card:
+    """The card of a request, before anybody has answered."""
+    return Card(request.card_id, request.conversation_id, request.responder, request.expires_at_ms, None)
+
+
 def names_of(card: Card) -> dict[str, str]:
     """The ids of a card, for a result."""
     names = {"conversationId": card.conversation_id, "cardId": card.card_id}
@@ -88,7 +93,7 @@ class CardDesk:
             WrongHuman: Canon asks somebody else; the card was taken back.
             RequestFailed: Canon refused it, or nobody knows; :meth:`look` finds out.
         """
-        card = Card(request.card_id, request.conversation_id, request.responder, request.expires_at_ms, None)
+        card = card_for(request)
         if not await self._file.write(store.reserve, self._owner, card, now_ms=self._clock.now_ms()):
             raise CardIdUsed(f"a card {request.card_id} was shown before; card ids are single use")
         raw = await self._api.request_interaction(request.body())

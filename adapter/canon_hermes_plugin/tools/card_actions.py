@@ -16,7 +16,17 @@ from canon_hermes_plugin.interactions.cards import Shown
 from canon_hermes_plugin.tools.call import Call, text_argument
 from canon_ops.wire.interactions import CardRequest
 
-__all__ = ["InvalidCard", "card_of", "check_card", "request_card", "send_card", "show", "valid_card", "wait_for"]
+__all__ = [
+    "InvalidCard",
+    "card_of",
+    "check_card",
+    "planned",
+    "request_card",
+    "send_card",
+    "show",
+    "valid_card",
+    "wait_for",
+]
 
 Json = dict[str, Any]
 
@@ -64,10 +74,17 @@ async def show(
     acting: Acting, call: Call, card: Mapping[str, Any], *, native: Mapping[str, Any] | None = None
 ) -> Shown:
     """Show a valid card in the conversation of the call."""
+    return await acting.cards.show(planned(acting, call, card, native=native))
+
+
+def planned(
+    acting: Acting, call: Call, card: Mapping[str, Any], *, native: Mapping[str, Any] | None = None
+) -> CardRequest:
+    """What Canon will be asked for."""
     timeout_s = clamp_timeout(call.args.get("timeoutSeconds"), default=DEFAULT_S, most=LONGEST_S)
     room = call.conversation(acting)
     now_ms = acting.clock.now_ms()
-    return await acting.cards.show(card_of(card, call, room, now_ms=now_ms, timeout_s=timeout_s, native=native))
+    return card_of(card, call, room, now_ms=now_ms, timeout_s=timeout_s, native=native)
 
 
 async def wait_for(acting: Acting, call: Call, shown: Shown, *, wait_s: float) -> Json:
