@@ -28,14 +28,14 @@ demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback C
 test: $(STAMP) $(if $(CI),test-tools)  ## run the tests against the real host
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(TEST_ARGS)
 
-test-hosts: $(STAMP)  ## the end-to-end set on every host (HOSTS=0.19.0 PYTHONS=3.13, or here, choose rows; environments in .hosts)
-	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
+test-hosts: $(STAMP)  ## the core of the end-to-end set on every host, or SET=whole (HOSTS=0.19.0 PYTHONS=3.13 choose rows)
+	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" --set "$(or $(SET),core)" $(TEST_ARGS)
 
 test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
 	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
 test-elsewhere: test-contract  ## on one Python: the contract suite, the other hosts, the refused one, the lowest dependencies and the newest
-	$(MAKE) test-hosts HOSTS="0.18.2 0.21.0.post1 next refused" PYTHONS=here
+	$(MAKE) test-hosts HOSTS="0.18.2 0.21.0.post1 next refused" PYTHONS=here SET=whole
 	$(MAKE) test-rows ROWS="lowest newest" PYTHONS=here
 
 mutants: $(STAMP)  ## put each known defect back, one at a time: the tests that its patch names must fail (MUTANTS=D23 chooses)

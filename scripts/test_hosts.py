@@ -2,9 +2,10 @@
 
 A row is a Hermes release and a Python minor. Its environment lies in ``.hosts/`` and is made once; our package is
 installed there editable, with its dependencies beside the host's pins, so a row always tests the checkout as it is.
-Rows run one at a time, because a row starts gateways. Hosts that must be refused run the tests of the refusal only.
-The next host runs the whole set and cannot fail the target. What came of it stands in ``.hosts/results.json``, each
-row's output in ``.hosts/<row>.log``.
+Rows run one at a time, because a row starts gateways. The core of the set has each seam of a host once; ``SET=whole``
+is all of it, and what a row of docs/hosts.md rests on: there ``--record`` writes the day and the count. Hosts that must
+be refused run the tests of the refusal only. The next host cannot fail the target. What came of it stands in
+``.hosts/results.json``, each row's output in ``.hosts/<row>.log``.
 
 ``make test-hosts HOSTS="0.19.0 0.21.0.post1" PYTHONS=3.13`` chooses rows; ``HOSTS=next`` and ``HOSTS=refused`` too, and
 ``PYTHONS=here`` is the Python of the environment that runs this.
@@ -13,10 +14,13 @@ row's output in ``.hosts/<row>.log``.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from canon_ops.hermes.audited import requirement_of
+from scripts.hosts_page import Run, recorded
 from scripts.matrix import ABSENT, Row, minors, run_all, say
 from tests.support.environments import CHECKOUT, Environment, find_python
 
@@ -26,11 +30,36 @@ REFUSED = ("0.17.0",)
 PYTHONS = ("3.11", "3.12", "3.13")
 GROUPS = {"next": NEXT, "refused": REFUSED}
 END_TO_END = "host and not long"
-LIMIT_S = 900.0  # all rows with their environments made
+CORE = (
+    *(
+        f"tests/acceptance/{name}"
+        for name in (
+            "test_gateway_frames.py",
+            "test_gateway_tools.py::test_a_question_is_answered",
+            "test_gateway_tools.py::test_a_card_is_answered_while_the_turn_waits",
+            "test_gateway_approvals.py::test_an_explicit_check_gets_the_answer_and_no_wake",
+            "test_borgee_gateway.py",
+            "test_both_platforms.py::test_both_answer",
+            "test_install_to_gateway.py",
+            "test_hermes_setup.py::test_words_behind_hermes_canon_reach_the_program",
+            "test_documented.py::test_the_page_of_hosts_says_what_this_host_has",
+        )
+    ),
+    *(f"tests/unit/hermes/test_{name}.py" for name in ("contract", "contract_borgee", "gateway", "host_call")),
+    *(
+        f"tests/unit/canon_hermes_plugin/test_{name}.py"
+        for name in ("adapter", "host", "host_queue", "outgoing", "probe", "registration", "stream_consumer")
+    ),
+    *(f"tests/unit/borgee_hermes/test_{name}.py" for name in ("adapter", "life", "registration")),
+)
+SETS = {"core": CORE, "whole": ()}
+LIMIT_S = 900.0  # the core on all rows, their environments made
+RESULTS = CHECKOUT / ".hosts" / "results.json"
+PAGE = CHECKOUT / "docs" / "hosts.md"
 REFUSAL_TESTS = ("tests/acceptance/test_refused_host.py",)
 
 
-def matrix(hosts: Iterable[str], pythons: Iterable[str]) -> list[Row]:
+def matrix(hosts: Iterable[str], pythons: Iterable[str], paths: tuple[str, ...] = CORE) -> list[Row]:
     """The rows that are asked for, in the order of the tables; without wishes all of them.
 
     Raises:
@@ -45,7 +74,7 @@ def matrix(hosts: Iterable[str], pythons: Iterable[str]) -> list[Row]:
             f"Hosts: {', '.join((*known, *GROUPS))}; Pythons: {', '.join(PYTHONS)}."
         )
     return [
-        row(release, minor)
+        row(release, minor, paths)
         for release in known
         if release in chosen
         for minor in PYTHONS
@@ -53,7 +82,7 @@ def matrix(hosts: Iterable[str], pythons: Iterable[str]) -> list[Row]:
     ]
 
 
-def row(release: str, minor: str) -> Row:
+def row(release: str, minor: str, paths: tuple[str, ...] = ()) -> Row:
     """One host on one Python."""
     python = find_python(minor)
     environment = python and Environment(
@@ -66,7 +95,7 @@ def row(release: str, minor: str) -> Row:
         (release, minor),
         environment or None,
         END_TO_END,
-        REFUSAL_TESTS if release in REFUSED else (),
+        REFUSAL_TESTS if release in REFUSED else paths,
         counts=release not in NEXT,
         hermes=release,
     )
@@ -77,14 +106,34 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", default="", help="versions, separated by blanks; next and refused are groups")
     parser.add_argument("--pythons", default="", help="minors, separated by blanks, or here")
+    parser.add_argument("--set", default="core", choices=SETS, help="which of the end-to-end tests")
+    parser.add_argument("--record", action="store_true", help="write the rows that passed into docs/hosts.md")
     parser.add_argument("--make-only", action="store_true", help="make the environments, run nothing")
     options, extra = parser.parse_known_args(arguments)
-    rows = matrix(options.hosts.split(), options.pythons.split())
+    if options.record and (options.set != "whole" or extra):
+        parser.error(
+            "a row of docs/hosts.md rests on the whole set: --record goes with --set whole and nothing of pytest's"
+        )
+    rows = matrix(options.hosts.split(), options.pythons.split(), SETS[options.set])
     if options.make_only:
         for one in rows:
             say(f"{' '.join(one.labels)}: {one.environment.make(say=say) if one.environment else ABSENT}")
         return 0
-    return run_all(rows, ("Hermes", "Python"), CHECKOUT / ".hosts" / "results.json", extra, limit_s=LIMIT_S)
+    limit_s = LIMIT_S if options.set == "core" else None
+    code = run_all(rows, ("Hermes", "Python"), RESULTS, extra, limit_s=limit_s)
+    if options.record:
+        runs = [
+            Run(*one["labels"], one["date"], one["passed"]) for one in json.loads(RESULTS.read_text()) if is_good(one)
+        ]
+        PAGE.write_text(recorded(PAGE.read_text(encoding="utf-8"), runs, sys.platform), encoding="utf-8")
+    return code
+
+
+def is_good(outcome: Mapping[str, Any]) -> bool:
+    """Whether a row of the results passed with all its tests."""
+    return (
+        not outcome["trouble"] and not outcome["failed"] and outcome["passed"] > 0 and outcome["labels"][0] in RELEASES
+    )
 
 
 if __name__ == "__main__":

@@ -164,7 +164,28 @@ def test_rows_are_chosen() -> None:
     chosen = test_hosts.matrix(["0.19.0", "refused"], ["3.11", "3.13"])
 
     assert [row.labels for row in chosen] == [("0.19.0", "3.11"), ("0.19.0", "3.13"), ("0.17.0", "3.13")]
-    assert [row.arguments for row in chosen] == [(), (), test_hosts.REFUSAL_TESTS]
+    assert [row.arguments for row in chosen] == [test_hosts.CORE, test_hosts.CORE, test_hosts.REFUSAL_TESTS]
+    whole = test_hosts.matrix(["0.19.0"], ["3.11"], test_hosts.SETS["whole"])
+    assert [row.arguments for row in whole] == [()]
+
+
+@pytest.mark.parametrize("place", test_hosts.CORE)
+def test_the_core_is_part_of_the_set(place: str) -> None:
+    """A place of the core is a file, and a test in it, whose tests are those of a host."""
+    path, _, name = place.partition("::")
+
+    text = CHECKOUT.joinpath(path).read_text(encoding="utf-8")
+
+    assert "mark.host" in text
+    assert not name or f"def {name}(" in text
+
+
+def test_only_the_whole_set_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    """A row of the page rests on every test of the set."""
+    for arguments in (["--record"], ["--record", "--set", "whole", "-k", "one"]):
+        with pytest.raises(SystemExit):
+            test_hosts.main(arguments)
+    assert "rests on the whole set" in capsys.readouterr().err
 
 
 def test_here_is_the_python_that_runs_the_target() -> None:
