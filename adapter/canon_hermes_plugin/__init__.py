@@ -13,18 +13,22 @@ if TYPE_CHECKING:
     from canon_hermes_plugin.domain import (
         CanonTurnContext,
         check_detached_approval,
+        current_canon_inbound_media,
         current_canon_turn,
         request_card_for_current_human,
         request_detached_approval_for_current_human,
         send_card_to_current_conversation,
         upload_media_for_current_conversation,
     )
+    from canon_hermes_plugin.media.captures import CanonInboundMedia
     from canon_hermes_plugin.registration import PluginContext
 
 __all__ = [
     "RUNTIME_CARD_LIMITS",
+    "CanonInboundMedia",
     "CanonTurnContext",
     "check_detached_approval",
+    "current_canon_inbound_media",
     "current_canon_turn",
     "register",
     "request_card_for_current_human",

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from canon_hermes_plugin.media.captures import CanonInboundMedia
 from canon_hermes_plugin.turn.events import TurnEvent
 from canon_ops.settings.secret import Secret
 
@@ -49,6 +50,7 @@ class ActiveAdapter(Protocol):
         work: Callable[[Acting], Awaitable[T]],
         lost: Lost[T] | None = None,
     ) -> T: ...
+    def inbound_media(self, conversation_id: str, message_id: str) -> tuple[CanonInboundMedia, ...]: ...
     def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None: ...
 
 

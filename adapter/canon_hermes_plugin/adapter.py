@@ -18,6 +18,7 @@ from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
 from canon_hermes_plugin.host_queue import HostQueue
 from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.ports import Arrival, Reply
 from canon_hermes_plugin.runtime import CanonRuntime
 from canon_ops.wire.splitting import PART_BYTES, byte_length
@@ -110,7 +111,7 @@ def build_adapter_class(
             key = _session_key(self, host, event.source)
             adopted = await self._canon.turn_started(_arrival(event), key, is_resumed=is_resumed)
             if adopted is not None:
-                _fill(event, adopted)
+                _fill(event, adopted, host.message_types)
 
         async def on_processing_complete(self, event: Any, outcome: Any) -> None:
             key = _session_key(self, host, event.source)
@@ -135,7 +136,7 @@ class _Port:
         self._queue = HostQueue(adapter, lambda event: _arrival(event).message_id)
 
     async def hand_over(self, request: Request) -> None:
-        self._queue.handed(request.message_id, request.text)
+        self._queue.handed(request.message_id, request.text, markers=request.markers, files=request.media_urls)
         await self._adapter.handle_message(self._event(request))
 
     def amend_waiting(self, message_id: str, text: str | None) -> bool:
@@ -173,6 +174,12 @@ class _Port:
 
     def session_of(self, request: Request) -> str:
         return _session_key(self._adapter, self._host, self._source(request))
+
+    def keep_file(self, kind: FileKind, data: bytes, name: str) -> str:
+        return str(self._host.cache_media[kind.value](data, name))
+
+    def allows_private_urls(self) -> bool:
+        return self._host.allows_private_urls()
 
     def holds(self, message_id: str) -> bool:
         return self._queue.holds(message_id)
@@ -221,9 +228,12 @@ class _Port:
         return event
 
 
-def _fill(event: Any, request: Request) -> None:
+def _fill(event: Any, request: Request, message_types: Mapping[str, Any]) -> None:
     """Make the host's own start of a session the run of a message, before the host looks at it."""
     event.text = request.text
+    event.message_type = message_types[request.type.value]
+    event.media_urls = list(request.media_urls)
+    event.media_types = list(request.media_types)
     event.message_id = request.message_id
     event.raw_message = dict(request.raw)
     event.reply_to_message_id = request.reply_to

@@ -27,6 +27,10 @@ from canon_hermes_plugin.interactions.cards import CardDesk
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.loops import Loops
+from canon_hermes_plugin.media.captures import Captures
+from canon_hermes_plugin.media.download import Downloads, resolve
+from canon_hermes_plugin.media.intake import Intake
+from canon_hermes_plugin.media.policy import scope_of
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.ports import HostPort
@@ -72,7 +76,11 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """One connection. Whoever holds it closes ``session.api``, and ``kept.file`` last of all."""
+    """One connection. Whoever holds it closes ``intake``, ``file_threads``, ``session.api``, and last ``kept.file``.
+
+    Attributes:
+        file_threads: for name servers and files, beside the adapter's own: either may take its time.
+    """
 
     loop: asyncio.AbstractEventLoop
     session: Session
@@ -87,6 +95,8 @@ class Connected:
     approvals: GatewayApprovals
     acting: Acting
     dots: TypingDots
+    intake: Intake
+    file_threads: Offload
 
 
 def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
@@ -132,6 +142,20 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         agent_id=session.agent.agent_id,
         clock=clock,
     )
+    file_threads = Offload("canon-files", threads=4)
+    intake = Intake(
+        scope_of(ground.options),
+        Captures(clock.monotonic_s),
+        fetch=Downloads(
+            addresses_of=lambda host, number: file_threads.run(resolve, host, number),
+            allows_private=lambda: file_threads.run(port.allows_private_urls),
+            clock=clock,
+        ).fetch,
+        keep=lambda kind, data, name: file_threads.run(port.keep_file, kind, data, name),
+        session_of=port.session_of,
+        holds=port.holds,
+        clock=clock,
+    )
     handing = Handing(
         identity=session.agent,
         conversations=session.conversations,
@@ -143,6 +167,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         inbox=kept.inbox,
         remains=kept.remains,
         session_of=port.session_of,
+        files=intake,
     )
     inflow = Inflow(
         handing,
@@ -165,7 +190,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         clock=clock,
     )
     cards = CardDesk(kept.file, kept.owner, session.api, clock)
-    runs = Runs(desk, port, kept, inflow)
+    runs = Runs(desk, port, kept, inflow, intake)
     legacy = Legacy(
         session.api, outbound, deliveries, kept.inbox, has_open_turn=desk.has_open_turn, clock=clock, rng=rng
     )
@@ -185,6 +210,8 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         approvals=approvals,
         acting=Acting(session.api, approvals.service, cards, desk, ground.home_channel, clock),
         dots=TypingDots(session.api.set_typing),
+        intake=intake,
+        file_threads=file_threads,
     )
 
 

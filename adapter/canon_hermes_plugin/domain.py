@@ -27,6 +27,7 @@ from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.interactions.answers import wrong_responder
 from canon_hermes_plugin.interactions.cards import CardIdUsed, card_for, has_actions
 from canon_hermes_plugin.interactions.store import Card
+from canon_hermes_plugin.media.captures import FILE_BYTES, CanonInboundMedia
 from canon_hermes_plugin.tools.approval_actions import ask_for, check_for
 from canon_hermes_plugin.tools.call import Call
 from canon_hermes_plugin.tools.card_actions import DEFAULT_S, planned, show, valid_card, wait_for
@@ -34,8 +35,10 @@ from canon_hermes_plugin.tools.session import HostSession, read_session
 from canon_ops.errors import CanonOpsError
 
 __all__ = [
+    "CanonInboundMedia",
     "CanonTurnContext",
     "check_detached_approval",
+    "current_canon_inbound_media",
     "current_canon_turn",
     "request_card_for_current_human",
     "request_detached_approval_for_current_human",
@@ -43,7 +46,7 @@ __all__ = [
     "upload_media_for_current_conversation",
 ]
 
-MEDIA_BYTES: Final = 10_485_760  # Canon wire 10.1
+MEDIA_BYTES: Final = FILE_BYTES
 WITHDRAW_S: Final = 3.0
 
 
@@ -70,6 +73,22 @@ def current_canon_turn(*, require_human: bool = False) -> CanonTurnContext:
         RuntimeError: there is none, or ``require_human`` and no human opened it.
     """
     return _context(_session(), require_human=require_human)
+
+
+def current_canon_inbound_media() -> tuple[CanonInboundMedia, ...]:
+    """The attachments of the message that opened the turn, in its order; from any thread.
+
+    They are all there or none: the tuple is empty when the message had none, when one that belongs to them could not be
+    had, when they were more than is held, and once the turn is over.
+
+    Raises:
+        RuntimeError: there is no Canon turn, or nothing says which message opened it.
+    """
+    turn = _context(_session())
+    if turn.message_id is None:
+        raise RuntimeError("this needs message provenance, and nothing says which message opened the running turn")
+    owner = ACTIVE.owner(turn.conversation_id)
+    return owner.inbound_media(turn.conversation_id, turn.message_id) if owner is not None else ()
 
 
 async def request_card_for_current_human(

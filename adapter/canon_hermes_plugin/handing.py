@@ -1,8 +1,9 @@
 """The way of a message to the host: what is known of the rooms, of who said what, and of corrections on the way.
 
 Whoever has a message for the host hands it over here: the stream (inflow.py) and we ourselves (own_offers.py). What the
-host gets is built in the last moment before: the room is looked up if nobody has described it, the author's corrections
-are put in, the background that was said before goes with it and comes back when the host does not take it.
+host gets is built in the last moment before: the room is looked up if nobody has described it, the files are fetched,
+the author's corrections are put in, the background that was said before goes with it and comes back when the host does
+not take it.
 
 Source: Canon adapter R3.1, R3.9; defects D35, D59.
 """
@@ -12,13 +13,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from canon_hermes_plugin import binding, inbound, rooms
 from canon_hermes_plugin import corrections as corrections_
 from canon_hermes_plugin.corrections import Correction, Corrections
 from canon_hermes_plugin.dedupe import Seen
-from canon_hermes_plugin.inbound import Admission, Inbound, Request, Wake
+from canon_hermes_plugin.inbound import Admission, Inbound, Media, Request, Wake
 from canon_hermes_plugin.inbox.items import Item, Settlement
 from canon_hermes_plugin.inbox.keeper import Inbox, Remains
 from canon_hermes_plugin.inbox.marks import noted
@@ -31,9 +32,19 @@ from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.messages import MessageCreated
 
-__all__ = ["Handing"]
+__all__ = ["Files", "Handing"]
 
 logger = logging.getLogger(__name__)
+
+
+class Files(Protocol):
+    """The files of messages; :class:`~canon_hermes_plugin.media.intake.Intake` is one."""
+
+    @property
+    def names_files(self) -> bool: ...
+    async def take(self, wake: Wake) -> Media: ...
+    def handed(self, request: Request) -> None: ...
+    def let_go(self, conversation_id: str, message_id: str | None) -> None: ...
 
 
 class Handing:
@@ -49,6 +60,7 @@ class Handing:
         inbox: where messages are recorded.
         remains: what the last gateway left in it.
         session_of: the host's session of a message.
+        files: gets what is attached.
     """
 
     def __init__(
@@ -64,6 +76,7 @@ class Handing:
         inbox: Inbox,
         remains: Remains,
         session_of: Callable[[Request], str],
+        files: Files,
     ) -> None:
         self.identity = identity
         self.access = access
@@ -71,6 +84,7 @@ class Handing:
             Seen(remains.known),
             rooms.listed(Rooms(), conversations),
             Suppressed(remains.background),
+            names_files=files.names_files,
         )
         self._neutralise = neutralise
         self._fetch_rooms = fetch_rooms
@@ -78,6 +92,7 @@ class Handing:
         self._amend = amend
         self._inbox = inbox
         self._session_of = session_of
+        self._files = files
         self._corrections = Corrections()
 
     def admit(self, created: MessageCreated, *, is_our_approval: Callable[[str], bool] = lambda _: False) -> Admission:
@@ -132,11 +147,15 @@ class Handing:
         Raises:
             Exception: whatever the host raised; the background is back among what was said.
         """
-        corrected = self._corrected(wake)
+        corrected, media = self._corrected(wake), Media()
+        if corrected is not None:
+            media = await self._prepared(corrected)
+            corrected = self._corrected(corrected)  # that may have taken a while
         if corrected is None:
+            self._files.let_go(wake.conversation_id, wake.created.message.id)
             self._inbox.settle(item_id, Settlement.DROPPED)
             return
-        request = await self.request(corrected, item, item_id)
+        request = self._request(corrected, media, item, item_id)
         try:
             with binding.handing(item_id):
                 await self._give(request)
@@ -146,15 +165,26 @@ class Handing:
         self._inbox.handed(
             item_id, request.conversation_id, session=self._session_of(request), background=request.background
         )
+        self._files.handed(request)
         self._correct_late(wake.created.message.id)
 
-    async def request(self, wake: Wake, item: Item | None, item_id: str | None = None) -> Request:
-        """What the host is handed; of a message whose run died it is the same turn, and marked."""
+    async def request(self, wake: Wake, item: Item) -> Request:
+        """What the host gets of a message whose run it begins by itself."""
+        return self._request(wake, await self._prepared(wake), item, item.item_id)
+
+    async def _prepared(self, wake: Wake) -> Media:
+        """Everything that takes time."""
         if not wake.is_room_known:
             await self._look_up(wake.conversation_id)
+        return await self._files.take(wake)
+
+    def _request(self, wake: Wake, media: Media, item: Item | None, item_id: str) -> Request:
+        """What the host is handed; of a message whose run died it is the same turn, and marked."""
         if item is not None:
             self.state = inbound.with_lines(self.state, wake.conversation_id, item.background)
-        self.state, request = inbound.request(self.state, wake, identity=self.identity, neutralise=self._neutralise)
+        self.state, request = inbound.request(
+            self.state, wake, identity=self.identity, media=media, neutralise=self._neutralise
+        )
         if item is None:
             return replace(request, item_id=item_id)
         died = remedy_for(item) is Remedy.AWAIT_ADOPTION

@@ -11,6 +11,7 @@ Checked by loading the real host of the development environment and comparing ea
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -119,9 +120,15 @@ class Helper:
     since: str
 
 
+def _allows_private_urls() -> bool:
+    """The variable alone, for a host that does not say what its configuration allows."""
+    return os.environ.get("HERMES_ALLOW_PRIVATE_URLS", "").strip().lower() in ("true", "1", "yes")
+
+
 HELPERS: Final[tuple[Helper, ...]] = (
     Helper("neutralize_inline", "gateway.session", "neutralize_untrusted_inline_text", _inline_text, since="0.19"),
     Helper("close_code_fences", "gateway.stream_consumer", "ensure_closed_code_fences", _same_text, since="0.21"),
+    Helper("allows_private_urls", "tools.url_safety", "_global_allow_private_urls", _allows_private_urls, since="0.18"),
     Helper("in_delegated_child", "agent.delegation_context", "is_delegated_child_context", _never, since="0.21"),
 )
 
@@ -157,6 +164,8 @@ class Host:
     default_cursor: str
     neutralize_inline: Callable[..., str]
     close_code_fences: Callable[[str], str]
+    cache_media: Mapping[str, Callable[[bytes, str], Any]]
+    allows_private_urls: Callable[[], bool]
     _platform_enum: Any
 
     @property
@@ -260,5 +269,12 @@ def _load_host() -> Host:
         default_cursor=config.DEFAULT_STREAMING_CURSOR,
         neutralize_inline=helpers["neutralize_inline"],
         close_code_fences=helpers["close_code_fences"],
+        cache_media={
+            "image": base.cache_image_from_bytes,
+            "audio": base.cache_audio_from_bytes,
+            "video": base.cache_video_from_bytes,
+            "document": base.cache_document_from_bytes,
+        },
+        allows_private_urls=helpers["allows_private_urls"],
         _platform_enum=config.Platform,
     )

@@ -12,14 +12,25 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from canon_hermes_plugin.corrections import corrected_in
+from canon_hermes_plugin.inbound import marked
 
 __all__ = ["HostQueue"]
 
 TEXTS_REMEMBERED: Final = 256  # ours: a burst swallows the events that it collects, their texts tell them apart
+
+
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """What a message was when the host got it: its text with the markers behind it, and its files."""
+
+    text: str
+    markers: tuple[str, ...]
+    files: tuple[str, ...]
 
 
 class HostQueue:
@@ -32,7 +43,7 @@ class HostQueue:
     def __init__(self, adapter: Any, message_id_of: Callable[[Any], str | None]) -> None:
         self._adapter = adapter
         self._message_id_of = message_id_of
-        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._texts: OrderedDict[str, _Handed] = OrderedDict()
 
     def depth(self, session_key: str) -> int:
         """How many messages of the session wait for its turn to end; a burst that is being collected is one."""
@@ -43,29 +54,41 @@ class HostQueue:
         """Whether an event of this message waits."""
         return any(self._message_id_of(event) == message_id for event, _ in self._waiting())
 
-    def handed(self, message_id: str | None, text: str) -> None:
-        """Remember what a message said when the host got it."""
+    def handed(
+        self, message_id: str | None, text: str, *, markers: tuple[str, ...] = (), files: tuple[str, ...] = ()
+    ) -> None:
+        """Remember what a message said and had when the host got it.
+
+        Args:
+            markers: what ``text`` ends with whatever its author says.
+        """
         if message_id is None:
             return
-        self._texts[message_id] = text
+        self._texts[message_id] = _Handed(text, markers, files)
         if len(self._texts) > TEXTS_REMEMBERED:
             self._texts.popitem(last=False)
 
     def amend(self, message_id: str, text: str | None) -> bool:
-        """Change the text of a waiting message, or take it away when ``text`` is None; False when it does not wait."""
+        """Change the text of a waiting message, or take it away when ``text`` is None; False when it does not wait.
+
+        What is taken away takes its files along; those of others that the host has put into the same event stay.
+        """
         old = self._texts.get(message_id)
         if old is None:
             return False
         waiting = list(self._waiting())
         named = [one for one in waiting if self._message_id_of(one[0]) == message_id]
         for event, remove in named or waiting:
-            now = corrected_in(event.text or "", old, text)
+            put = marked(text, old.markers) if text is not None else None
+            now = corrected_in(event.text or "", old.text, put)
             if now is None:
                 continue
             event.text = now
-            if text is not None:
-                self._texts[message_id] = text
-            elif not now and not event.media_urls:
+            if put is not None:
+                self._texts[message_id] = replace(old, text=put)
+                return True
+            _take_files(event, old.files)
+            if not now and not event.media_urls:
                 remove()
             return True
         return False
@@ -104,3 +127,12 @@ class HostQueue:
     @property
     def _at_start(self) -> Any:
         return getattr(self._runner, "_startup_restore_queue", None) or []
+
+
+def _take_files(event: Any, files: tuple[str, ...]) -> None:
+    """Take a message's files out of an event; the host holds them in two lists side by side."""
+    if files:
+        kinds = [*event.media_types, *[""] * len(event.media_urls)]
+        rest = [(path, kind) for path, kind in zip(event.media_urls, kinds, strict=False) if path not in files]
+        event.media_urls[:] = [path for path, _ in rest]
+        event.media_types[:] = [kind for _, kind in rest]

@@ -53,6 +53,7 @@ __all__ = [
     "Wake",
     "admit",
     "admit_created",
+    "marked",
     "request",
     "with_lines",
 ]
@@ -71,11 +72,16 @@ class DropReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """What the adapter remembers about inbound messages; ``seen`` changes in place, the rest by replacement."""
+    """What the adapter remembers about inbound messages; ``seen`` changes in place, the rest by replacement.
+
+    Attributes:
+        names_files: whether a model may read the names of files that stand in for a missing text.
+    """
 
     seen: Seen = field(default_factory=Seen)
     rooms: Rooms = field(default_factory=Rooms)
     suppressed: Suppressed = field(default_factory=Suppressed)
+    names_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,7 @@ class Request:
         item_id: what the inbox knows it by; None for what is not in it.
         turn_id: the turn of an earlier run, which this one continues.
         is_recovered: an earlier run died with its gateway.
+        markers: what ``text`` ends with and its author did not write.
     """
 
     conversation_id: str
@@ -189,6 +196,7 @@ class Request:
     item_id: str | None = None
     turn_id: str | None = None
     is_recovered: bool = False
+    markers: tuple[str, ...] = ()
 
 
 def admit(
@@ -244,7 +252,7 @@ def admit_created(
     if conversation_id is None:
         state.seen.settle(message.id)
         return Admission(state, Drop(DropReason.NO_CONVERSATION))
-    text = message_text(message)
+    text = message_text(message, shows_names=state.names_files)
     if not text:
         state.seen.settle(message.id)
         return Admission(state, Drop(DropReason.NO_TEXT))
@@ -275,10 +283,13 @@ def request(
     is_group = room_state.is_group(wake.conversation_id)
     others, background = suppressed.drain(state.suppressed, wake.conversation_id)
     intent = delivery_intent(message.metadata)
-    if intent is DeliveryIntent.INTERLEAVE and media.is_protected:
-        intent = DeliveryIntent.QUEUE  # steering passes text only; the hidden bytes would be lost
+    if intent is DeliveryIntent.INTERLEAVE and (media.is_protected or media.urls):
+        intent = DeliveryIntent.QUEUE  # steering passes text only; the files would be lost (D12)
     title = room_state.title(wake.conversation_id)
     is_command = wake.text.strip().startswith("/")
+    markers = () if is_command else media.markers  # a command's arguments are passed to the byte
+    if markers and message.is_labelled and wake.text == message_text(message, shows_names=state.names_files):
+        wake = replace(wake, text="")  # the markers say it, and name nothing
     prompt = channel_prompt(
         wake.created,
         room_state.rooms.get(wake.conversation_id),
@@ -288,7 +299,8 @@ def request(
     )
     return replace(state, rooms=room_state, suppressed=others), Request(
         conversation_id=wake.conversation_id,
-        text="\n".join((wake.text, *media.markers)),
+        text=marked(wake.text, markers),
+        markers=markers,
         type=MessageType.COMMAND if is_command else media.type,
         is_group=is_group,
         chat_name=None if title is None else neutralise(title),
@@ -305,6 +317,11 @@ def request(
         authority=wake.created.reply_authority,
         background=background,
     )
+
+
+def marked(text: str, markers: tuple[str, ...]) -> str:
+    """A message's text with what must be said of its files. Source: R4.22."""
+    return "\n\n".join(part for part in (text, "\n".join(markers)) if part)
 
 
 def with_lines(state: Inbound, conversation_id: str, lines: tuple[str, ...]) -> Inbound:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.media.kinds import FileKind
 from canon_ops.wire.messages import ReplyAuthority
 
 __all__ = ["Arrival", "HostPort", "Reply"]
@@ -63,7 +64,7 @@ class Reply:
 
 
 class HostPort(Protocol):
-    """What the runtime asks of the host. Nothing here blocks the loop."""
+    """What the runtime asks of the host. Nothing here blocks the loop, but for the two that say so."""
 
     async def hand_over(self, request: Request) -> None:
         """Give a message to the host; returns once its work is spawned or queued, not once it is answered."""
@@ -111,6 +112,21 @@ class HostPort(Protocol):
 
     def session_of(self, request: Request) -> str:
         """The session in which the host will run, or runs, a message."""
+        ...
+
+    def keep_file(self, kind: FileKind, data: bytes, name: str) -> str:
+        """Put a file where the host's tools find it; its path. It writes, so it is called on a thread.
+
+        Args:
+            name: the name of a document, the ending of anything else.
+
+        Raises:
+            OSError, ValueError: the disk, or the host, does not take it.
+        """
+        ...
+
+    def allows_private_urls(self) -> bool:
+        """Whether the operator lets files come from private addresses; it may read a file, as above."""
         ...
 
     def holds(self, message_id: str) -> bool:

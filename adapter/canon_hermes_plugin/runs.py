@@ -17,6 +17,7 @@ from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inbox.items import Settlement
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.media.intake import Intake
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_hermes_plugin.turn.routing import Marks
@@ -27,11 +28,12 @@ __all__ = ["Runs"]
 class Runs:
     """What the host begins and ends while the adapter is connected."""
 
-    def __init__(self, desk: TurnDesk, port: HostPort, kept: Kept, inflow: Inflow) -> None:
+    def __init__(self, desk: TurnDesk, port: HostPort, kept: Kept, inflow: Inflow, intake: Intake) -> None:
         self._desk = desk
         self._port = port
         self._kept = kept
         self._inflow = inflow
+        self._intake = intake
         self._is_stopping = False
         self._put_off: dict[str | None, str] = {}  # message -> its turn, which has not really begun
 
@@ -54,6 +56,7 @@ class Runs:
         put_off = self._put_off.pop(arrival.message_id, None)
         arrival = replace(arrival, turn_id=arrival.turn_id or put_off)
         arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
+        self._intake.begins(str(arrival.turn_id), arrival.conversation_id, arrival.message_id)
         await self._kept.inbox.started(
             arrival.item_id,
             turn_id=str(arrival.turn_id),
@@ -73,10 +76,12 @@ class Runs:
         await self._desk.complete(session_key, outcome, put_off=put_off)
         if self._port.is_gate_open() and not self._ends() and not self._port.queue_depth(session_key):
             self._kept.inbox.absorb(session_key)
+            self._intake.idle(session_key)
 
     def announce(self, session_key: str, arrival: Arrival) -> None:
         """The host has taken the next message of a running session from its queue."""
         arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
+        self._intake.begins(str(arrival.turn_id), arrival.conversation_id, arrival.message_id)
         if arrival.item_id is not None:
             self._kept.inbox.begins(
                 arrival.item_id,
@@ -89,6 +94,8 @@ class Runs:
     def closed(self, effect: TurnClosed) -> None:
         """A turn is over."""
         self._kept.inbox.closed(effect, is_stopping=self._ends())
+        if not effect.goes_on:
+            self._intake.ended(effect.turn_id)
         self._desk.closed(effect)
 
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:

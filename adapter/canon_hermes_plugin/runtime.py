@@ -38,6 +38,7 @@ from canon_hermes_plugin.health_report import report_of
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.loops import Loops
+from canon_hermes_plugin.media.captures import CanonInboundMedia
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox.store import Owed
 from canon_hermes_plugin.owner import Owner
@@ -196,6 +197,8 @@ class CanonRuntime:
             await self._count_what_is_owed(connected)
             await self._pulse.close()
             self._connected = None
+            connected.intake.close()
+            connected.file_threads.close()
             await connected.session.api.aclose()
             self._port.mark_disconnected()
             await connected.kept.file.close()
@@ -343,6 +346,11 @@ class CanonRuntime:
                 self._errands.own(lost(connected.acting, result))
 
         return await on_loop(connected.loop, lambda: self._errands.within(lambda: work(connected.acting)), make_good)
+
+    def inbound_media(self, conversation_id: str, message_id: str) -> tuple[CanonInboundMedia, ...]:
+        """What is held of a message for trusted tools."""
+        connected = self._connected
+        return connected.intake.of(conversation_id, message_id) if connected is not None else ()
 
     def has_open_turn(self, conversation_id: str) -> bool:
         """Whether a turn of ours is open there."""

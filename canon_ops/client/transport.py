@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     import httpx
 
-__all__ = ["Answer", "HttpClient", "UnusableKey", "bearer", "read_answer", "secret_header", "translated"]
+__all__ = [
+    "Answer",
+    "HttpClient",
+    "UnusableKey",
+    "bearer",
+    "read_answer",
+    "secret_header",
+    "translated",
+    "trusted_certificates",
+]
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024  # three of the largest files Canon takes; only a broken peer sends more
 
@@ -249,7 +258,7 @@ class HttpClient:
 
         direct = dict.fromkeys(_LOOPBACK) if self._transport is None else None
         try:
-            trusted = _tls()
+            trusted = trusted_certificates()
         except OSError as exc:
             raise NothingCanBeSent(name, "SSL_CERT_FILE or SSL_CERT_DIR names no certificates", "net.tls") from exc
         try:
@@ -259,7 +268,7 @@ class HttpClient:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def trusted_certificates() -> ssl.SSLContext:
     """The certificates that we trust: read once in a process, since that takes longer than a reconnect."""
     import httpx
 

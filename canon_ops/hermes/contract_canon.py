@@ -92,7 +92,16 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     Need("gateway.config:DEFAULT_STREAMING_CURSOR", Use.VALUE, "the glyph behind unfinished drafts"),
     Need("gateway.config:GatewayConfig.streaming", Use.ATTRIBUTE, "the configured glyph"),
     Need("gateway.config:StreamingConfig.cursor", Use.ATTRIBUTE, "the configured glyph"),
-    Need("gateway.platforms.base:MessageType", Use.VALUE, "what kind a message is", holds=("TEXT", "COMMAND")),
+    Need(
+        "gateway.platforms.base:MessageType",
+        Use.VALUE,
+        "what kind a message is",
+        holds=("TEXT", "COMMAND", "PHOTO", "VIDEO", "VOICE", "DOCUMENT"),
+    ),
+    Need("gateway.platforms.base:cache_image_from_bytes", Use.CALL, "keeps a picture for the model", 2),
+    Need("gateway.platforms.base:cache_audio_from_bytes", Use.CALL, "keeps a recording for the model", 2),
+    Need("gateway.platforms.base:cache_video_from_bytes", Use.CALL, "keeps a film for the model", 2),
+    Need("gateway.platforms.base:cache_document_from_bytes", Use.CALL, "keeps a document for the model", 2),
     Need(
         "gateway.platforms.base:MessageEvent",
         Use.CALL,
@@ -196,6 +205,12 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "the glyph is taken off behind a closed fence",
         1,
         without="such a host closes no fences in its drafts",
+    ),
+    Need(
+        "tools.url_safety:_global_allow_private_urls",
+        Use.CALL,
+        "whether files may come from private addresses",
+        without="the variable HERMES_ALLOW_PRIVATE_URLS alone is asked",
     ),
     Need(
         "agent.delegation_context:is_delegated_child_context",

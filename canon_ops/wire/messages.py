@@ -51,6 +51,7 @@ CONTROL_TYPES = frozenset({
 })  # fmt: skip
 """``metadata.type`` of the receipts that the server writes; none of them is chat."""
 
+_NO_STRUCTURE = str.maketrans("[];", "(),")
 _AUTHORITY_SCHEMA = "canon.agent-reply-authority.v1"
 _AUTHORITY_TOKEN_CHARACTERS = 32  # Canon wire 6.5: shorter ones are not accepted
 _CONVERSATION_KINDS = frozenset({"direct", "dm", "group"})
@@ -90,13 +91,15 @@ class Attachment:
             raw=source,
         )
 
-    @property
-    def label(self) -> str:
-        """``file attachment: report.pdf``; only a bare file name is shown, never a path or an address."""
+    def label(self, *, shows_name: bool = True) -> str:
+        """``file attachment: report.pdf``; only a bare file name is shown, never a path or an address.
+
+        Brackets and semicolons of a name are changed: the label stands in brackets, between semicolons.
+        """
         name = self.file_name or ""
-        leaf = "" if "://" in name else inline_text(re.split(r"[/\\]", name)[-1])
-        kind = inline_text(self.kind)
-        return f"{kind} attachment: {leaf}" if leaf else f"{kind} attachment"
+        leaf = "" if "://" in name else inline_text(re.split(r"[/\\]", name)[-1]).translate(_NO_STRUCTURE)
+        kind = inline_text(self.kind).translate(_NO_STRUCTURE)
+        return f"{kind} attachment: {leaf}" if leaf and shows_name else f"{kind} attachment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,18 @@ class InboundMessage:
         return self.sender_type == "human"
 
     @property
+    def slots(self) -> tuple[Attachment | None, ...]:
+        """The attachments at their places; None where the list holds something that is no object."""
+        listed = self.raw.get("attachments")
+        items = listed if isinstance(listed, list | tuple) else ()
+        return tuple(Attachment.parse(item) if isinstance(item, Mapping) else None for item in items)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether :func:`message_text` has only the labels of its attachments to say."""
+        return self.content_type != "contact_card" and not (self.text or "").strip()
+
+    @property
     def responder_id(self) -> str | None:
         """The person who may be asked back; a turn that an agent opened has none."""
         return self.sender_id if self.is_from_human else None
@@ -277,8 +292,11 @@ class MessageCreated:
         return self.mentioned_agent or (agent_id is not None and agent_id in self.mentions)
 
 
-def message_text(message: InboundMessage) -> str:
+def message_text(message: InboundMessage, *, shows_names: bool = True) -> str:
     """The text an agent is given for ``message``; empty means that there is nothing to say.
+
+    Args:
+        shows_names: whether files may be named that stand in for a missing text.
 
     A non-blank text is passed unchanged, to the byte, so that commands survive. What stands in for a missing text is
     one line and shows neither addresses nor paths.
@@ -291,7 +309,7 @@ def message_text(message: InboundMessage) -> str:
     if text.strip():
         return text
     if message.attachments:
-        return f"[{'; '.join(attachment.label for attachment in message.attachments)}]"
+        return f"[{'; '.join(attachment.label(shows_name=shows_names) for attachment in message.attachments)}]"
     if message.content_type is not None and message.content_type != "text":
         return f"[{inline_text(message.content_type)} message]"
     return ""

@@ -81,8 +81,6 @@ NOT_BUILT: Final[Mapping[tuple[str, str | None], str]] = {
     ("test_it_releases_a_queued_message", None): "no dispositions are sent yet",
     ("test_trouble_costs_no_answer_and_doubles_none", "read-500"): "no read marks are sent yet",
     ("test_the_hosts_own_question_goes_the_same_way", None): "the host's own questions are not shown as inputs yet",
-    ("test_files_come_in", None): "files of people are not fetched yet",
-    ("test_a_lost_file_does_not_cost_the_other", None): "files of people are not fetched yet",
     ("test_a_file_goes_out", None): "files of the agent are not uploaded yet",
 }
 

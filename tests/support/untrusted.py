@@ -33,13 +33,19 @@ RRbcFY65J0ox4mkP+nyd1kG21IIU
 
 
 @contextmanager
-def untrusted_server(folder: Path) -> Iterator[str]:
-    """Its address, ``https://127.0.0.1:PORT``; a client that checks certificates gets no further than the handshake."""
+def untrusted_server(folder: Path, asked_for: list[str | None] | None = None) -> Iterator[str]:
+    """Its address, ``https://127.0.0.1:PORT``; a client that checks certificates gets no further than the handshake.
+
+    Args:
+        asked_for: takes the names for which clients wanted a certificate.
+    """
     file = folder / "untrusted.pem"
     file.write_text(_PAIR)
     file.chmod(0o600)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
+    names = [] if asked_for is None else asked_for
+    context.sni_callback = lambda _socket, name, _context: names.append(name)
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, assert_type
 
 from canon_hermes_plugin import (
+    CanonInboundMedia,
     CanonTurnContext,
     check_detached_approval,
+    current_canon_inbound_media,
     current_canon_turn,
     request_card_for_current_human,
     request_detached_approval_for_current_human,
@@ -22,6 +24,9 @@ async def file_invoice(args: dict[str, Any]) -> str:
     assert_type(turn.conversation_id, str)
     assert_type(turn.user_id, str | None)
 
+    files = current_canon_inbound_media()
+    assert_type(files, tuple[CanonInboundMedia, ...])
+    assert_type([(one.data, one.mime_type, one.size_bytes) for one in files], list[tuple[bytes, str, int]])
     picture = await upload_media_for_current_conversation(b"%PDF-", "application/pdf", file_name="invoice.pdf")
     assert_type(picture, dict[str, Any])
     card: dict[str, Any] = {"schema": "canon.card.v1"}

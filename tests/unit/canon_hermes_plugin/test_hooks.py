@@ -11,6 +11,7 @@ import pytest
 from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.active import ActiveSet, LiveAuthority
 from canon_hermes_plugin.hooks import ActivityHooks
+from canon_hermes_plugin.media.captures import CanonInboundMedia
 from canon_hermes_plugin.turn.events import SubagentStopped, ToolFinished, ToolStarted, TurnEvent
 from canon_ops.settings.secret import Secret
 
@@ -37,6 +38,9 @@ class Adapter:
 
     async def act(self, work: Callable[[Acting], Awaitable[T]], lost: object = None) -> T:
         raise AssertionError("a hook asks for nothing")
+
+    def inbound_media(self, conversation_id: str, message_id: str) -> tuple[CanonInboundMedia, ...]:
+        raise AssertionError("a hook reads no files")
 
     def note(self, conversation_id: str, session_key: str, event: TurnEvent) -> None:
         self.noted.append((conversation_id, session_key, event))

@@ -101,6 +101,32 @@ def test_an_event_with_files_stays_without_its_words() -> None:
     assert (event.text, slot) == ("", {"s1": event})
 
 
+def test_a_message_takes_its_own_files_along() -> None:
+    """D59: what was taken back leaves no file behind; the files that the host put beside it are others'."""
+    event = SimpleNamespace(message_id="m1", text="look\nthere", media_urls=["/a", "/b"], media_types=["x/a", "x/b"])
+    slot = {"s1": event}
+    queue = a_queue(a_host(_pending_messages=slot))
+    queue.handed("m1", "look", files=("/a",))
+    queue.handed("m2", "there", files=("/b",))
+
+    first = queue.amend("m1", None)
+    left = (event.text, list(event.media_urls), list(event.media_types))
+    second = queue.amend("m2", None)
+
+    assert (first, left, second, slot) == (True, ("there", ["/b"], ["x/b"]), True, {})
+
+
+def test_a_correction_keeps_the_markers() -> None:
+    """D59, R4.22: the author changes the words, and what is said of the files stays below them."""
+    event = an_event("m1", "helo\n\n[1 image]")
+    queue = a_queue(a_host(_pending_messages={"s1": event}))
+    queue.handed("m1", event.text, markers=("[1 image]",))
+
+    assert queue.amend("m1", "hello")
+    assert queue.amend("m1", "hello!")
+    assert event.text == "hello!\n\n[1 image]"
+
+
 def test_a_message_that_does_not_wait_is_not_touched() -> None:
     """Neither one that runs nor one that nobody has heard of, not even when another one says the same."""
     ran, other = an_event("m1", "yes"), an_event("m2", "yes, and more")

@@ -492,13 +492,13 @@ def test_s3_31_an_authority_for_another_message_is_not_accepted() -> None:
 
 
 def test_media_joins_the_request() -> None:
-    """R3.1 step 13: markers follow the text, the kind is the media's."""
+    """R3.1 step 13: markers follow the text and a blank line, the kind is the media's."""
     desk = Desk()
 
     desk.deliver(human("look"), Media(MessageType.PHOTO, ("/c/a.png",), ("image/png",), ("[1 withheld]",)))
 
     (handed,) = desk.requests
-    assert (handed.text, handed.type, handed.media_urls) == ("look\n[1 withheld]", MessageType.PHOTO, ("/c/a.png",))
+    assert (handed.text, handed.type, handed.media_urls) == ("look\n\n[1 withheld]", MessageType.PHOTO, ("/c/a.png",))
 
 
 def test_names_are_inert_on_the_event() -> None:

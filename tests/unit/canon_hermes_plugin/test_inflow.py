@@ -22,6 +22,7 @@ from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.sse import Frame
 from tests.support.canon_state import OWNER, opened_state
+from tests.support.files import NoFiles
 from tests.support.hosted_adapter import until
 
 ME = AgentIdentity("agent-1", "owner-1", "open", "Ermes")
@@ -107,6 +108,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
         inbox=kept.inbox,
         remains=kept.remains,
         session_of=lambda request: f"session of {request.conversation_id}",
+        files=NoFiles(),
     )
     return Inflow(
         handing,

@@ -1,0 +1,155 @@
+"""Which addresses a file may be fetched from. Pure: the shell resolves names, and connects to what was allowed here.
+
+A message can hold any link, and the gateway stands inside somebody's network. So a link is split once, its name is
+resolved once, *all* its addresses are judged, and the connection goes to one of those and nothing else: between the
+check and the connection no name server is asked again (rebinding). Each target of a redirect is a new link.
+
+Source: Canon wire 10.4; Canon adapter R4.3; defect D30.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+from urllib.parse import quote, urljoin, urlsplit
+
+__all__ = ["Link", "Refused", "allowed_addresses", "follow", "read_link"]
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_PORTS: Final = {"http": 80, "https": 443}
+_NAMES_NEVER: Final = frozenset({"metadata.google.internal", "metadata.goog"})
+_NEVER: Final = tuple(ipaddress.ip_network(text) for text in ("169.254.0.0/16", "fd00:ec2::254/128", "100.100.100.200"))
+_SHARED: Final = ipaddress.ip_network("100.64.0.0/10")  # carriers and overlay networks; neither private nor global
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_COMPATIBLE: Final = ipaddress.ip_network("::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The link is not followed; the reason quotes nothing of it, because it may hold a token."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link in its parts; user and password, if it had any, are gone.
+
+    Attributes:
+        host: lower-case ASCII, without brackets or a final dot.
+        target: path and query, as they stand in a request.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    target: str = field(repr=False)
+
+    @property
+    def authority(self) -> str:
+        """The ``Host`` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the host is a name, which a certificate can be held against."""
+        try:
+            ipaddress.ip_address(self.host)
+        except ValueError:
+            return True
+        return False
+
+    def at(self, address: str) -> str:
+        """The address to connect to, as a URL."""
+        host = f"[{address}]" if ":" in address else address
+        return f"{self.scheme}://{host}:{self.port}{self.target}"
+
+
+def read_link(url: str) -> Link | Refused:
+    """Split a link."""
+    try:
+        parts = urlsplit(url.strip())
+        scheme, host, port = parts.scheme.lower(), parts.hostname or "", parts.port
+    except ValueError:
+        return Refused("it cannot be read")
+    if scheme not in _PORTS:
+        return Refused("only http and https are fetched")
+    host = host.rstrip(".")
+    try:
+        host = host if ":" in host else host.encode("idna").decode("ascii").lower()
+    except UnicodeError:
+        return Refused("its host is no name")
+    if not host or "%" in host:
+        return Refused("it names no host")
+    if host in _NAMES_NEVER:
+        return Refused("a metadata service is never asked")
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
+    query = quote(parts.query, safe="/%:@!$&'()*+,;=?~")
+    return Link(scheme, host, port or _PORTS[scheme], f"{path}?{query}" if query else path)
+
+
+def follow(link: Link, location: str) -> Link | Refused:
+    """Where a redirect leads; from a sealed connection it leads to no open one."""
+    try:
+        target = read_link(urljoin(f"{link.scheme}://{link.authority}{link.target}", location))
+    except ValueError:
+        return Refused("its redirect cannot be read")
+    if isinstance(target, Link) and link.scheme == "https" and target.scheme != "https":
+        return Refused("its redirect leaves https")
+    return target
+
+
+def allowed_addresses(resolved: Sequence[str], *, allow_private: bool) -> tuple[str, ...] | Refused:
+    """The addresses to connect to, in the order in which they were resolved; one bad address refuses all.
+
+    Args:
+        resolved: everything that the host's name stands for.
+        allow_private: the operator has said that files may come from the inside.
+    """
+    if not resolved:
+        return Refused("its host cannot be resolved")
+    allowed: dict[str, None] = {}
+    for text in resolved:
+        try:
+            address = ipaddress.ip_address(text.partition("%")[0])
+        except ValueError:
+            return Refused("its host has no address that can be read")
+        if reason := _fault_of(address, allow_private=allow_private):
+            return Refused(reason)
+        allowed[str(address)] = None
+    return tuple(allowed)
+
+
+def _fault_of(address: Address, *, allow_private: bool) -> str | None:
+    for each in (address, *_inside(address)):
+        if any(each in network for network in _NEVER if network.version == each.version):
+            return "its address is a metadata service's"
+        if not allow_private and _is_internal(each):
+            return "its address is not a public one"
+    return None
+
+
+def _is_internal(address: Address) -> bool:
+    return (
+        address.is_private
+        or address.is_loopback
+        or address.is_link_local
+        or address.is_reserved
+        or address.is_multicast
+        or address.is_unspecified
+        or (address.version == 4 and address in _SHARED)
+    )
+
+
+def _inside(address: Address) -> tuple[Address, ...]:
+    """The IPv4 addresses that an IPv6 address carries: a gateway on the way may go there."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return ()
+    carried = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        carried.append(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
+    return tuple(one for one in carried if one is not None)
