@@ -16,10 +16,12 @@ from typing import Any, Final
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
+from canon_hermes_plugin.host_people import HostPeople
 from canon_hermes_plugin.host_queue import HostQueue
 from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.interactions.command_approval import DANGEROUS
 from canon_hermes_plugin.media.kinds import FileKind
-from canon_hermes_plugin.ports import Arrival, Reply
+from canon_hermes_plugin.ports import Arrival, PeoplePort, Reply
 from canon_hermes_plugin.runtime import CanonRuntime
 from canon_ops.wire.splitting import PART_BYTES, byte_length
 
@@ -99,6 +101,42 @@ def build_adapter_class(
             edited = self._canon.edit(chat_id, message_id, content, finalize=finalize, metadata=metadata)
             return _result(host, await edited)
 
+        async def send_clarify(
+            self,
+            chat_id: str,
+            question: str,
+            choices: list[Any] | None,
+            clarify_id: str,
+            session_key: str,
+            metadata: Any = None,
+            **_later: Any,
+        ) -> Any:
+            """A question of the agent; ``_later`` takes what other versions say besides (D1)."""
+            return _result(host, await self._canon.clarify(chat_id, question, choices, clarify_id, session_key))
+
+        async def send_exec_approval(
+            self,
+            chat_id: str,
+            command: str,
+            session_key: str,
+            description: str | None = DANGEROUS,
+            metadata: Any = None,
+            allow_permanent: bool = True,
+            allow_session: bool = True,
+            smart_denied: bool = False,
+            **_later: Any,
+        ) -> Any:
+            """A command that somebody has to allow; never for good, whatever the host offers (D1, R9.9)."""
+            put = self._canon.command(
+                chat_id,
+                command,
+                session_key,
+                description,
+                allow_session=allow_session is not False,
+                smart_denied=bool(smart_denied),
+            )
+            return _result(host, await put)
+
         async def send_typing(self, chat_id: str, metadata: Any = None) -> None:
             await self._canon.typing(chat_id, on=True, metadata=metadata)
 
@@ -134,6 +172,7 @@ class _Port:
         self._adapter = adapter
         self._host = host
         self._queue = HostQueue(adapter, lambda event: _arrival(event).message_id)
+        self._people = HostPeople(host_door.load_human_modules)
 
     async def hand_over(self, request: Request) -> None:
         self._queue.handed(request.message_id, request.text, markers=request.markers, files=request.media_urls)
@@ -196,6 +235,10 @@ class _Port:
 
     def queue_depth(self, session_key: str) -> int:
         return self._queue.depth(session_key)
+
+    @property
+    def people(self) -> PeoplePort:
+        return self._people
 
     def _source(self, request: Request) -> Any:
         return self._adapter.build_source(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approvals
 from canon_hermes_plugin.approvals.waking import Waking
@@ -23,7 +24,10 @@ from canon_hermes_plugin.deliveries import Deliveries
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.handing import Handing
 from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.interactions.asking import Asking
 from canon_hermes_plugin.interactions.cards import CardDesk
+from canon_hermes_plugin.interactions.clarify import HumanWaits
+from canon_hermes_plugin.interactions.people import People
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.loops import Loops
@@ -40,6 +44,7 @@ from canon_hermes_plugin.runs import Runs
 from canon_hermes_plugin.signals import Signals
 from canon_hermes_plugin.supervisor import StreamSupervisor
 from canon_hermes_plugin.surfaces import NotedSurfaces
+from canon_hermes_plugin.tools.session import read_session
 from canon_hermes_plugin.turn.events import Kind
 from canon_hermes_plugin.typing_dots import TypingDots
 from canon_hermes_plugin.unasked import send_unasked
@@ -59,17 +64,20 @@ class Ground:
     Attributes:
         approvals_file: the registry of approvals, which other gateways may share.
         home_channel: the conversation that hears of messages that may have been missed.
+        waits: how long the host's questions wait for people.
     """
 
     port: HostPort
     desk: TurnDesk
     pulse: Pulse
     loops: Loops
+    offload: Offload
     approvals_offload: Offload
     options: Options
     access: UserAccess
     approvals_file: Path
     home_channel: str | None
+    waits: HumanWaits
     clock: Clock
     rng: random.Random
 
@@ -94,6 +102,7 @@ class Connected:
     signals: Signals
     approvals: GatewayApprovals
     acting: Acting
+    people: People
     dots: TypingDots
     intake: Intake
     file_threads: Offload
@@ -162,7 +171,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         access=ground.access,
         neutralise=port.inert_name,
         fetch_rooms=session.api.conversations,
-        give=port.hand_over,
+        give=lambda request: people.give(request),
         amend=port.amend_waiting,
         inbox=kept.inbox,
         remains=kept.remains,
@@ -190,6 +199,18 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         clock=clock,
     )
     cards = CardDesk(kept.file, kept.owner, session.api, clock)
+    asking = Asking(session.api, kept.file, kept.owner, clock)
+    people = People(
+        asking,
+        desk,
+        port,
+        owner_id=lambda: inflow.identity.owner_id,
+        trusted_user=lambda: read_session(host_door.session_value).user_id,
+        waits=ground.waits,
+        offloaded=ground.offload.run,
+        clock=clock,
+    )
+    asking.clear_up(kept.left_open)
     runs = Runs(desk, port, kept, inflow, intake)
     legacy = Legacy(
         session.api, outbound, deliveries, kept.inbox, has_open_turn=desk.has_open_turn, clock=clock, rng=rng
@@ -209,6 +230,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         signals=signals,
         approvals=approvals,
         acting=Acting(session.api, approvals.service, cards, desk, ground.home_channel, clock),
+        people=people,
         dots=TypingDots(session.api.set_typing),
         intake=intake,
         file_threads=file_threads,

@@ -10,6 +10,7 @@ from typing import Any
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin import probe
 from canon_hermes_plugin.credential import find_credential
+from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.ports import HostPort
 from canon_hermes_plugin.runtime import CanonRuntime
@@ -41,4 +42,5 @@ def make_runtime(port: HostPort, config: Any) -> CanonRuntime:
         approvals_file=CanonPaths.from_environ(os.environ, Path.home()).detached_approvals_file,
         home_channel=channel.chat_id if channel is not None else None,
         host_version=host_door.read_host_facts().version or "unknown",
+        waits=HumanWaits.read(os.environ),
     )

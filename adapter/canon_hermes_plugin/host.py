@@ -33,10 +33,12 @@ __all__ = [
     "Host",
     "HostFacts",
     "HostIncomplete",
+    "HumanModules",
     "home_folder",
     "host_prompts",
     "in_delegated_child",
     "load_host",
+    "load_human_modules",
     "multiplex_refusal",
     "platform_entry_fields",
     "read_host_facts",
@@ -100,7 +102,7 @@ def _inline_text(value: object, *, max_chars: int = 240) -> str:
 
 
 def _same_text(text: str) -> str:
-    """A host without the helper does not close fences in its previews either."""
+    """A host without the helper does nothing to the text either."""
     return text
 
 
@@ -214,6 +216,36 @@ def register_toolset_alias(alias: str, toolset: str) -> None:
 def in_delegated_child() -> bool:
     """The running task belongs to a delegated child of a turn, not to the turn itself."""
     return bool(_resolve(HELPERS_BY_NAME["in_delegated_child"])())
+
+
+@dataclass(frozen=True, slots=True)
+class HumanModules:
+    """Where the host keeps what waits for a person.
+
+    Attributes:
+        redact_command: what the host does to a command before it shows it.
+    """
+
+    approvals: Any
+    clarify: Any
+    redact_command: Callable[[str], str]
+
+
+@cache
+def load_human_modules() -> HumanModules:
+    """The host's modules of questions and approvals; asked for at the first question.
+
+    Raises:
+        HostIncomplete: the host has none.
+    """
+    try:
+        approvals = importlib.import_module("tools.approval")
+        clarify = importlib.import_module("tools.clarify_gateway")
+    except ImportError as error:
+        raise HostIncomplete(f"This Hermes asks nobody anything ({error}).") from error
+    # A gateway has this module long before it asks; anybody else must not load one for the sake of a function.
+    redact = getattr(sys.modules.get("gateway.run"), "_redact_approval_command", None)
+    return HumanModules(approvals, clarify, redact if callable(redact) else _same_text)
 
 
 def host_prompts() -> HostPrompts:

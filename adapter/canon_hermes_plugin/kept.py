@@ -12,6 +12,7 @@ from pathlib import Path
 from canon_hermes_plugin.inbox.adoption import Adoption
 from canon_hermes_plugin.inbox.keeper import Inbox, Remains
 from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
+from canon_hermes_plugin.interactions.left_open import Shown, left
 from canon_hermes_plugin.outbox.keeper import Outbox
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.owner import Owner
@@ -29,6 +30,7 @@ class Kept:
         owner: whose rows these are.
         owed: the operations that an earlier gateway did not bring to their end.
         adoption: the messages whose run died with it, and who takes them.
+        left_open: what it asked of people, and nobody waits for any more.
     """
 
     owner: Owner
@@ -38,6 +40,7 @@ class Kept:
     remains: Remains
     owed: tuple[Operation, ...]
     adoption: Adoption
+    left_open: tuple[Shown, ...] = ()
 
 
 async def open_kept(
@@ -58,8 +61,10 @@ async def open_kept(
         inbox = Inbox(file, owner, clock, lost=lost)
         outbox = Outbox(file, owner, clock, item_of=inbox.item_of)
         remains, owed = await inbox.load(), await outbox.pending()
+        shown = await file.read(left, owner)
     except BaseException:
         await file.close()
         raise
     died = [item for item in remains.items if remedy_for(item) is Remedy.AWAIT_ADOPTION]
-    return Kept(owner, file, inbox, outbox, remains, owed, Adoption(died, is_gate_open=is_gate_open, clock=clock))
+    adoption = Adoption(died, is_gate_open=is_gate_open, clock=clock)
+    return Kept(owner, file, inbox, outbox, remains, owed, adoption, shown)

@@ -14,7 +14,7 @@ from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.media.kinds import FileKind
 from canon_ops.wire.messages import ReplyAuthority
 
-__all__ = ["Arrival", "HostPort", "Reply"]
+__all__ = ["Arrival", "HostPort", "PeoplePort", "Reply", "Waiting", "WaitingCommand"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,47 @@ class Reply:
     error: str | None = None
     raw: Mapping[str, Any] | None = None
     retryable: bool = False
+
+
+class Waiting(Protocol):
+    """An agent's thread that waits for a person. Callable from the loop; nothing here waits."""
+
+    def is_open(self) -> bool:
+        """Whether nobody has answered, by whatever way."""
+        ...
+
+    def resolve(self, answer: str) -> bool:
+        """Answer; False when it waits no longer, and then nothing was done."""
+        ...
+
+
+class WaitingCommand(Waiting, Protocol):
+    """Likewise, with a command that somebody has to allow; the answer is ``once``, ``session`` or ``deny``."""
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether the host tells this command from others, so that an answer can mean it."""
+        ...
+
+
+class PeoplePort(Protocol):
+    """What waits inside the host for people."""
+
+    def question(self, clarify_id: str) -> Waiting:
+        """A question that the host is about to wait with."""
+        ...
+
+    def approval(self, session_key: str, command: str, description: str) -> WaitingCommand:
+        """A command that the host waits with, by what it shows of it."""
+        ...
+
+    def clarify_limit_s(self) -> float | None:
+        """How long the host waits with a question; it reads a file. None: nobody knows."""
+        ...
+
+    def approval_limit_s(self) -> float | None:
+        """How long the host waits with a command; likewise."""
+        ...
 
 
 class HostPort(Protocol):
@@ -143,4 +184,9 @@ class HostPort(Protocol):
 
     def queue_depth(self, session_key: str) -> int:
         """How many messages of the session wait for its turn to end."""
+        ...
+
+    @property
+    def people(self) -> PeoplePort:
+        """What waits for people."""
         ...

@@ -36,6 +36,7 @@ from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.health_report import report_of
 from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.media.captures import CanonInboundMedia
@@ -82,6 +83,7 @@ class CanonRuntime:
         home: the Hermes home, for the state file and the health file.
         approvals_file: the registry of approvals, which other gateways may share.
         home_channel: the conversation that hears of messages that may have been missed.
+        waits: how long the host's questions wait for people.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class CanonRuntime:
         approvals_file: Path,
         home_channel: str | None = None,
         host_version: str = "unknown",
+        waits: HumanWaits | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
         active: ActiveSet = ACTIVE,
@@ -135,11 +138,13 @@ class CanonRuntime:
             desk=self._desk,
             pulse=self._pulse,
             loops=self._loops,
+            offload=offload,
             approvals_offload=approvals_offload,
             options=options,
             access=access,
             approvals_file=approvals_file,
             home_channel=home_channel,
+            waits=waits or HumanWaits(),
             clock=self._clock,
             rng=rng or random.Random(),  # noqa: S311  # jitter, no secret
         )
@@ -185,6 +190,8 @@ class CanonRuntime:
         if connected is not None:
             connected.runs.stop()
         errands = asyncio.get_running_loop().create_task(self._errands.end())  # they take the time of the farewell
+        if connected is not None:
+            await connected.people.stop()
         await self._loops.end()
         if connected is not None:
             await connected.inflow.stop()
@@ -294,6 +301,10 @@ class CanonRuntime:
 
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
         """Whatever the host wants to say."""
+        if self._connected is not None:
+            mark = binding.current_mark()
+            session_key = mark.session_key if mark is not None else None
+            text, metadata = self._connected.people.as_prompt(conversation_id, text, metadata, session_key)
         way = self._connected.runs if self._connected is not None else self._desk
         return await way.send(conversation_id, text, reply_to=reply_to, metadata=metadata)
 
@@ -307,6 +318,31 @@ class CanonRuntime:
             await self._desk.typing_seen()
         if self._connected is not None:
             await self._connected.dots.switch(conversation_id, on=on, metadata=metadata)
+
+    async def clarify(
+        self, conversation_id: str, question: str, choices: object, clarify_id: str, session_key: str
+    ) -> Reply:
+        """The agent asks its human; see :meth:`People.clarify`."""
+        if self._connected is None or self._is_leaving:
+            return Reply(False, error="Canon is not connected")
+        return await self._connected.people.clarify(conversation_id, question, choices, clarify_id, session_key)
+
+    async def command(
+        self,
+        conversation_id: str,
+        command: str,
+        session_key: str,
+        description: str | None,
+        *,
+        allow_session: bool,
+        smart_denied: bool,
+    ) -> Reply:
+        """The agent wants to run what somebody has to allow; see :meth:`People.command`."""
+        if self._connected is None or self._is_leaving:
+            return Reply(False, error="Canon is not connected")
+        return await self._connected.people.command(
+            conversation_id, command, session_key, description, allow_session=allow_session, smart_denied=smart_denied
+        )
 
     # --- hooks, from any thread -----------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from canon_hermes_plugin.inbox.store import create_inbox
+from canon_hermes_plugin.interactions.left_open import create_requests
 from canon_hermes_plugin.interactions.store import create_cards
 from canon_hermes_plugin.outbox.store import create_outbox
 from canon_ops.durable import Database, DurableError, Notice, Schema, Snapshot, Transaction
@@ -34,7 +35,7 @@ Call: TypeAlias = Callable[[Transaction], Any]
 
 BATCH: Final = 512  # calls in one commit
 
-SCHEMA: Final = Schema("Canon's state", (create_inbox, create_outbox, create_cards))
+SCHEMA: Final = Schema("Canon's state", (create_inbox, create_outbox, create_cards, create_requests))
 
 
 class StateFile:

@@ -146,6 +146,10 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     _overridden(
         "edit_message", "a draft grows", "chat_id", "message_id", "content", "finalize", "metadata"
     ),
+    _overridden(
+        "send_clarify", "the agent asks its human",
+        "chat_id", "question", "choices", "clarify_id", "session_key", "metadata",
+    ),
     _overridden("send_typing", "typing dots", "chat_id", "metadata"),
     _overridden("stop_typing", "typing dots", "chat_id"),
     _overridden("on_processing_start", "a turn opens", "event"),
@@ -191,6 +195,55 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "a message that was only queued is not settled, and resumed sessions get their time",
     ),
     Need("gateway.run:GatewayRunner._draining", Use.ATTRIBUTE, "a run that the gateway took down has not failed"),
+    # what waits for people
+    Need("tools.approval:resolve_gateway_approval", Use.CALL, "a person decides about a command", 2),
+    Need("tools.approval:has_blocking_approval", Use.CALL, "a typed yes means a command that waits", 1),
+    Need("tools.clarify_gateway:resolve_gateway_clarify", Use.CALL, "a person answers a question", 2),
+    Need("tools.clarify_gateway:mark_awaiting_text", Use.CALL, "a question can be answered in the chat as well", 1),
+    Need(
+        "tools.clarify_gateway:_entries",
+        Use.VALUE,
+        "a question that was answered in the chat is over on Canon too",
+        without="such a question stays on Canon until its time is over",
+    ),
+    Need(
+        "tools.clarify_gateway:get_clarify_timeout",
+        Use.CALL,
+        "nobody is shown a longer time than the host waits",
+        without="Canon shows our own time",
+    ),
+    Need(
+        "tools.approval:_get_approval_timeout",
+        Use.CALL,
+        "nobody is shown a longer time than the host waits",
+        without="Canon shows our own time",
+    ),
+    Need(
+        "tools.approval:list_gateway_approvals",
+        Use.CALL,
+        "an answer means the command that it was given for",
+        1,
+        without="a command is found in the host's own queue",
+    ),
+    Need(
+        "tools.approval:_gateway_queues",
+        Use.VALUE,
+        "the same, on a host whose commands have no ids",
+        without="commands are asked for as text",
+    ),
+    Need(
+        "tools.approval:_lock",
+        Use.VALUE,
+        "the same",
+        without="commands are asked for as text",
+    ),
+    Need(
+        "gateway.run:_redact_approval_command",
+        Use.CALL,
+        "a command is found by what the host shows of it",
+        1,
+        without="a command with a secret in it is asked for as text",
+    ),
     # what some audited version lacks: rows of host.py with a stand-in of ours
     Need(
         "gateway.session:neutralize_untrusted_inline_text",

@@ -23,6 +23,7 @@ __all__ = [
     "Detail",
     "InputRequest",
     "InteractionKind",
+    "RequestReceipt",
     "consume_body",
 ]
 
@@ -158,6 +159,34 @@ class CardReceipt:
             interactive if isinstance(interactive, bool) else None,
             _time(source.get("expiresAt")),
             text_of(source, "responseUserId"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReceipt:
+    """What Canon made of a question or an approval that a turn waits for; None is what it does not say.
+
+    Attributes:
+        message_id: the message that shows the request.
+        responder: whose answer Canon takes.
+        allows_rule: whether the answer may hold for the rest of the session.
+    """
+
+    message_id: str | None = None
+    expires_at_ms: float | None = None
+    responder: str | None = None
+    allows_rule: bool | None = None
+
+    @classmethod
+    def parse(cls, answer: object) -> RequestReceipt:
+        """Read a 2xx answer; an empty or strange one says nothing."""
+        source = as_object(answer)
+        rule = source.get("allowSessionRule")
+        return cls(
+            text_of(source, "messageId"),
+            _time(source.get("expiresAt")),
+            text_of(source, "responseUserId"),
+            rule if isinstance(rule, bool) else None,
         )
 
 

@@ -1,1 +1,1 @@
-"""Cards and questions that the agent puts to people. Read cards.py first; the rules of an answer are in answers.py."""
+"""What agent and host put to people: cards.py for cards, people.py for the host's questions and commands."""

@@ -6,9 +6,9 @@ progress, heartbeat or notice. It never says to which turn something belongs; th
 ===========================  ==========================================  ================================
 send                         a turn is open in the conversation          none is open
 ===========================  ==========================================  ================================
+host's approval prompt       its own message, ``control``                its own message, ``control``
 from a turn that is over     stale; after a failure an unmarked one is a notice: its own message
 unmarked                     acknowledged, not written                   a plain message
-  host's approval prompt     its own message, ``control``                its own message, ``control``
 ``expect_edits``, own run    staged                                      -
 ``expect_edits``, other      a draft beside the turn, not shown          a loose turn, shown
 ``notify``, own run          staged as finished                          -
@@ -166,13 +166,13 @@ def route_send(turns: Turns, conversation: ConversationId, caller: Caller, marks
     """Decide about a ``send``. Source: the table above."""
     if not connected:
         return Stale()
+    if marks.approval_prompt and marks.is_unmarked:
+        return Open(Kind.OWN, finalized=True, semantics=TurnSemantics.CONTROL)
     own = turns.current(caller.bound) if caller.bound is not None else None
     if own is not None and _is_over(turns, own, conversation):
         past = turns.past.get(own)
         is_notice = marks.is_unmarked and past is not None and past.outcome is Outcome.FAILURE
         return Open(Kind.OWN, finalized=True) if is_notice else Stale()
-    if marks.approval_prompt and marks.is_unmarked:
-        return Open(Kind.OWN, finalized=True, semantics=TurnSemantics.CONTROL)
     running = turns.open_in(conversation)
     if not running:
         return _out_of_turn(turns, conversation, marks)

@@ -532,3 +532,61 @@ def statuses(box: CanonSandbox) -> list[dict[str, Any]]:
 
 def typing_calls(box: CanonSandbox) -> list[dict[str, Any]]:
     return [entry["body"] for entry in box.journal() if entry["path"] == "/typing"]
+
+
+# --- people in the loop -------------------------------------------------------------------------------------------
+
+
+WORDS = {
+    "0.18": {},
+    "0.19": {"allow_permanent": False, "smart_denied": True},
+    "0.21": {"allow_permanent": True, "allow_session": False, "smart_denied": False},
+    "a later one": {"allow_permanent": True, "urgency": "high", "actions": ["once"]},
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS.keys())
+async def test_what_hosts_pass_with_a_command(box: CanonSandbox, words: dict[str, Any]) -> None:
+    """S9.13, D1: each host's own call makes a native request; what it forbids switches the session rule off."""
+    from tools.approval import _await_gateway_decision, resolve_gateway_approval
+
+    key, data = "agent:main:canon:dm:conv_direct", {"command": "rm a", "description": "deletion", "pattern_key": "p"}
+    loop = asyncio.get_running_loop()
+    async with hosted(box) as stage:
+        asked: list[Any] = []
+
+        def notify(_: Any) -> None:
+            call = stage.adapter.send_exec_approval(
+                chat_id="conv_direct", command="rm a", session_key=key, description="deletion", metadata=None, **words
+            )
+            asked.append(asyncio.run_coroutine_threadsafe(call, loop).result(15))
+
+        waiting = loop.run_in_executor(None, lambda: _await_gateway_decision(key, notify, dict(data)))
+        try:
+            await until(lambda: asked)
+            (request,) = box.wait("interaction", kind="approval")
+            box.human.answer(request["id"], decision="allow")
+            decision = await waiting
+        finally:
+            resolve_gateway_approval(key, "deny", resolve_all=True)
+
+    assert asked[0].success and asked[0].message_id
+    assert request["request"]["allowSessionRule"] is (words in (WORDS["0.18"], WORDS["a later one"]))
+    assert (decision["resolved"], decision["choice"]) == (True, "once")
+
+
+async def test_what_hosts_pass_with_a_question(box: CanonSandbox) -> None:
+    """D1: a question is shown whatever a later host says besides, and a host without Canon is told so."""
+    async with hosted(box) as stage:
+        asked = await stage.adapter.send_clarify(
+            chat_id="conv_direct", question="Which?", choices=["a"], clarify_id="q1", session_key="k", multi_select=True
+        )
+        (request,) = box.wait("interaction", kind="input")
+        adapter = stage.adapter
+    gone = [
+        await adapter.send_clarify("conv_direct", "Which?", None, "q2", "k"),
+        await adapter.send_exec_approval("conv_direct", "rm a", "k", None),
+    ]
+
+    assert asked.success and request["request"]["prompt"] == "Which?"
+    assert [one.success for one in gone] == [False, False]

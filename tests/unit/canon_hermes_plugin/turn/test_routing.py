@@ -77,6 +77,13 @@ def test_s7_46_what_a_draft_is(metadata: object, is_streaming: bool) -> None:
         pytest.param(
             ONE, OWN, {"is_approval_prompt": True}, Open(Kind.OWN, True, semantics=TurnSemantics.CONTROL), id="prompt"
         ),
+        pytest.param(
+            FAILED,
+            OWN,
+            {"is_approval_prompt": True},
+            Open(Kind.OWN, True, semantics=TurnSemantics.CONTROL),
+            id="prompt of a turn that is over",
+        ),
         pytest.param(FAILED, OWN, {}, Open(Kind.OWN, True), id="notice"),
         pytest.param(FAILED_BESIDE, OWN, {}, Open(Kind.OWN, True), id="notice beside another turn"),
         pytest.param(FAILED, OWN, NOTIFY, Stale(), id="an answer after a failure"),

@@ -1,0 +1,279 @@
+"""The host asks a person, and the right person is asked on Canon: questions, and commands that somebody has to allow.
+
+Who is asked is the human of the running turn, as the turn knows it; for what needs other rights, the owner. The same
+holds for a yes that is typed into the chat, which the host would take from anybody in the session.
+
+Source: canon-adapter R9.1-R9.19; D1, D2, D16, D17, D19, D56.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.interactions import command_approval
+from canon_hermes_plugin.interactions.asking import Ask, Asking, NotShown
+from canon_hermes_plugin.interactions.clarify import HumanWaits, clarify_request, outcome_text
+from canon_hermes_plugin.interactions.command_approval import Asked, asked_of, choice_of, command_request
+from canon_hermes_plugin.interactions.left_open import Shown
+from canon_hermes_plugin.interactions.typed import is_approval
+from canon_hermes_plugin.ports import HostPort, Reply, WaitingCommand
+from canon_hermes_plugin.turn.events import InputAsked, InputClosed
+from canon_hermes_plugin.turn.machine import Turn
+from canon_ops.client.deadline import within
+from canon_ops.errors import CanonOpsError
+from canon_ops.runtime.clock import Clock
+from canon_ops.wire.fields import JsonObject, text_of
+from canon_ops.wire.interactions import InteractionKind, RequestReceipt
+
+__all__ = ["People"]
+
+logger = logging.getLogger(__name__)
+
+POST_LIMIT_S: Final = 4.0  # ours: with the request itself less than the host's 15 s
+PROMPT_WITHIN_MS: Final = 30_000  # R9.19
+NOT_YOURS: Final = "Only the owner of this agent, or the person who was asked, can allow this command."
+OWNERS: Final = "Only the owner of this agent can allow this command: it would run with other rights."
+UNMATCHED: Final = "the host does not say which command it asks about"
+
+
+class Offloaded(Protocol):
+    """Reads a file of the host's away from the loop; :meth:`Offload.run` is one."""
+
+    def __call__(self, function: Callable[[], float | None], /) -> Awaitable[float | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A command that Canon does not show; the host asks for it with a text of its own."""
+
+    session_key: str
+    command: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    waiting: WaitingCommand
+    asked: Asked
+
+
+class People:
+    """What the host asks of people while the adapter is connected.
+
+    Args:
+        owner_id: the owner, as Canon says now (D56).
+        trusted_user: the human of the host's running session; None outside of one.
+        offloaded: away from the loop.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        desk: TurnDesk,
+        port: HostPort,
+        *,
+        owner_id: Callable[[], str | None],
+        trusted_user: Callable[[], str | None],
+        waits: HumanWaits,
+        offloaded: Offloaded,
+        clock: Clock,
+    ) -> None:
+        self._asking = asking
+        self._desk = desk
+        self._port = port.people
+        self._session_of = port.session_of
+        self._hand_over = port.hand_over
+        self._owner_id = owner_id
+        self._trusted_user = trusted_user
+        self._waits = waits
+        self._offloaded = offloaded
+        self._clock = clock
+        self._failed: dict[str, list[_Failed]] = {}
+        self._pending: dict[str, list[_Pending]] = {}
+
+    async def stop(self) -> None:
+        """End everything on both sides; see :meth:`Asking.stop`."""
+        await self._asking.stop()
+
+    # --- what the host asks -------------------------------------------------------------------------------------
+
+    async def clarify(
+        self, conversation_id: str, question: str, choices: object, clarify_id: str, session_key: str
+    ) -> Reply:
+        """Put a question of the host's. Source: R9.4."""
+        turn = self._desk.running(session_key)
+        responder = self._responder(turn)
+        waiting = self._port.question(clarify_id)
+        limit_s = HumanWaits.shorter(self._waits.clarify_s, await self._offloaded(self._port.clarify_limit_s))
+        request = clarify_request(
+            conversation_id,
+            clarify_id,
+            question,
+            choices,
+            session_key=session_key,
+            responder=responder,
+            expires_at_ms=self._clock.now_ms() + limit_s * 1_000,
+            turn_id=turn.id if turn is not None else None,
+        )
+
+        def outcome(response: JsonObject, receipt: RequestReceipt, had_s: float) -> str:
+            return outcome_text(response, waited_s=had_s)
+
+        shown = Shown(InteractionKind.INPUT, clarify_id, conversation_id)
+        body, until_ms = request.body(), request.expires_at_ms
+        return await self._ask(Ask(shown, body, until_ms, waiting, responder, outcome, *self._told(turn)))
+
+    async def command(
+        self,
+        conversation_id: str,
+        command: str,
+        session_key: str,
+        description: str | None,
+        *,
+        allow_session: bool = True,
+        smart_denied: bool = False,
+    ) -> Reply:
+        """Put a command that somebody has to allow. Source: R9.8-R9.13."""
+        why = description or command_approval.DANGEROUS
+        turn = self._desk.running(session_key)
+        asked = asked_of(
+            command, self._responder(turn), self._owner_id(), allow_session=allow_session, smart_denied=smart_denied
+        )
+        waiting = self._port.approval(session_key, command, why)
+        self._remember(session_key, _Pending(waiting, asked))
+        reply = await self._put_command(conversation_id, command, session_key, why, asked, waiting, turn)
+        if not reply.success:
+            failed = _Failed(session_key, command, self._clock.now_ms())
+            self._failed.setdefault(conversation_id, []).append(failed)
+        return reply
+
+    async def _put_command(
+        self,
+        conversation_id: str,
+        command: str,
+        session_key: str,
+        why: str,
+        asked: Asked,
+        waiting: WaitingCommand,
+        turn: Turn | None,
+    ) -> Reply:
+        if not waiting.is_matched:
+            return Reply(False, error=UNMATCHED)
+        limit_s = HumanWaits.shorter(self._waits.approval_s, await self._offloaded(self._port.approval_limit_s))
+        if not (command_approval.fits_the_card(command) or await self._posted(conversation_id, command)):
+            return Reply(False, error="the whole command could not be shown")
+        request = command_request(
+            conversation_id,
+            f"hermes-{secrets.token_hex(10)}",
+            command,
+            why,
+            asked,
+            session_key=session_key,
+            expires_at_ms=self._clock.now_ms() + limit_s * 1_000,
+        )
+
+        def outcome(response: JsonObject, receipt: RequestReceipt, had_s: float) -> str:
+            return self._decision(request.approval_id, response, receipt, asked)
+
+        shown = Shown(InteractionKind.APPROVAL, request.approval_id, conversation_id)
+        expected = asked.responder or (self._owner_id() if asked.owner_only else None)
+        body, until_ms = request.body(), request.expires_at_ms
+        return await self._ask(Ask(shown, body, until_ms, waiting, expected, outcome, *self._told(turn)))
+
+    async def _posted(self, conversation_id: str, command: str) -> bool:
+        """Show a command that is longer than a card, as a message of its own."""
+        text, marks = command_approval.whole_command(command), {"is_approval_prompt": True}
+        posting = self._desk.send(conversation_id, text, reply_to=None, metadata=marks)
+        try:
+            reply = await within(self._clock, POST_LIMIT_S, posting)
+        except TimeoutError:
+            return False
+        return reply.success and reply.message_id is not None
+
+    async def _ask(self, ask: Ask) -> Reply:
+        try:
+            return Reply(True, await self._asking.ask(ask))
+        except (CanonOpsError, NotShown) as error:
+            reason = error.what if isinstance(error, CanonOpsError) else str(error)
+            logger.warning("Canon does not show a request of the host's: %s", reason)
+            return Reply(False, error=reason)
+
+    def _decision(self, approval_id: str, response: JsonObject, receipt: RequestReceipt, asked: Asked) -> str:
+        by, expected = text_of(response, "respondedBy"), asked.responder or receipt.responder
+        if asked.owner_only:
+            expected = self._owner_id() or expected
+        if by and expected and by != expected:
+            logger.warning("Canon: approval %s was answered by %s, who was not asked", approval_id, by)
+            return command_approval.DENY
+        said = response.get("allowSessionRule", receipt.allows_rule)
+        return choice_of(response, allows_rule=asked.allows_rule and said is not False)
+
+    # --- who is meant -------------------------------------------------------------------------------------------
+
+    def _responder(self, turn: Turn | None) -> str | None:
+        """The human of the turn, else of the host's session. Source: R9.2."""
+        captured = turn.opening.responder_id if turn is not None else None
+        trusted = self._trusted_user()
+        if captured and trusted and captured != trusted:
+            logger.warning("Canon: the turn is %s's, the host's session %s's; the former is asked", captured, trusted)
+        return captured or trusted
+
+    def _told(self, turn: Turn | None) -> tuple[Callable[[], None], Callable[[], None]]:
+        """What shows on Canon that the turn waits, and that it goes on."""
+        if turn is None:
+            return (lambda: None), (lambda: None)
+        return (lambda: self._desk.apply(turn.id, InputAsked())), (lambda: self._desk.apply(turn.id, InputClosed()))
+
+    # --- what is typed ------------------------------------------------------------------------------------------
+
+    async def give(self, request: Request) -> None:
+        """Give a message to the host, unless it would allow what is not its author's to allow."""
+        why = self.refusal(request, self._session_of(request)) if self._pending else None
+        if why is None:
+            await self._hand_over(request)
+            return
+        marks = {"is_approval_prompt": True}
+        await self._desk.send(request.conversation_id, why, reply_to=request.message_id, metadata=marks)
+
+    def refusal(self, request: Request, session_key: str) -> str | None:
+        """Why a message must not reach the host: it would allow a command that is not its author's to allow."""
+        pending = self._pending.get(session_key, ())
+        if not pending or not is_approval(request.text):
+            return None
+        owner_id = self._owner_id()
+        waiting = [one for one in pending if one.waiting.is_open()]
+        others = [one for one in waiting if not one.asked.may_allow(request.user_id, owner_id)]
+        if not others:
+            return None
+        return OWNERS if any(one.asked.owner_only for one in others) else NOT_YOURS
+
+    def as_prompt(self, conversation_id: str, text: str, metadata: Any, session_key: str | None) -> tuple[str, Any]:
+        """What the host says, marked as its prompt for a command that Canon does not show, when it is that.
+
+        A host marks its prompts itself, or says them without a mark right after it was told of the failure. Such a
+        prompt shows the beginning of a long command only; people see all of it. Source: R9.19, D19.
+        """
+        marks = metadata if isinstance(metadata, dict) else {}
+        if marks.get("expect_edits") or marks.get("notify") or conversation_id not in self._failed:
+            return text, metadata
+        since_ms = self._clock.now_ms() - PROMPT_WITHIN_MS
+        failed = [one for one in self._failed.pop(conversation_id) if one.at_ms >= since_ms]
+        meant = next((one for one in failed if session_key in (None, one.session_key)), None)
+        if others := [one for one in failed if one is not meant]:
+            self._failed[conversation_id] = others
+        if meant is None:
+            return text, metadata
+        return command_approval.with_whole_command(text, meant.command), {**marks, "is_approval_prompt": True}
+
+    def _remember(self, session_key: str, pending: _Pending) -> None:
+        for key, known in list(self._pending.items()):
+            self._pending[key] = [one for one in known if one.waiting.is_open()]
+            if not self._pending[key]:
+                del self._pending[key]
+        self._pending.setdefault(session_key, []).append(pending)
