@@ -14,8 +14,10 @@ from functools import cache
 from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
+from canon_hermes_plugin.descriptor import describe
 from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
+from canon_hermes_plugin.host_commands import read_commands
 from canon_hermes_plugin.host_people import HostPeople
 from canon_hermes_plugin.host_queue import HostQueue
 from canon_hermes_plugin.inbound import Request
@@ -23,6 +25,7 @@ from canon_hermes_plugin.interactions.command_approval import DANGEROUS
 from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.ports import Arrival, PeoplePort, Reply
 from canon_hermes_plugin.runtime import CanonRuntime
+from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.splitting import PART_BYTES, byte_length
 
 __all__ = ["adapter_class", "build_adapter_class"]
@@ -235,6 +238,11 @@ class _Port:
 
     def queue_depth(self, session_key: str) -> int:
         return self._queue.depth(session_key)
+
+    def descriptor(self) -> JsonObject:
+        runner = getattr(self._adapter, "gateway_runner", None)
+        quick = getattr(getattr(runner, "config", None), "quick_commands", None)
+        return describe(*read_commands(host_door.load_command_sources(), quick))
 
     @property
     def people(self) -> PeoplePort:

@@ -21,6 +21,7 @@ from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approva
 from canon_hermes_plugin.approvals.waking import Waking
 from canon_hermes_plugin.connecting import Session
 from canon_hermes_plugin.deliveries import Deliveries
+from canon_hermes_plugin.describing import Describing
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.handing import Handing
 from canon_hermes_plugin.inflow import Inflow
@@ -104,6 +105,7 @@ class Connected:
     acting: Acting
     people: People
     dots: TypingDots
+    describing: Describing
     intake: Intake
     file_threads: Offload
 
@@ -232,6 +234,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         acting=Acting(session.api, approvals.service, cards, desk, ground.home_channel, clock),
         people=people,
         dots=TypingDots(session.api.set_typing),
+        describing=Describing(session.api.publish_status, port.descriptor, offloaded=ground.offload.run, clock=clock),
         intake=intake,
         file_threads=file_threads,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,7 @@ __all__ = [
     "HELPERS",
     "MAX_MESSAGE_BYTES",
     "PLATFORM_NAME",
+    "CommandSources",
     "Helper",
     "Host",
     "HostFacts",
@@ -37,6 +38,7 @@ __all__ = [
     "home_folder",
     "host_prompts",
     "in_delegated_child",
+    "load_command_sources",
     "load_host",
     "load_human_modules",
     "multiplex_refusal",
@@ -246,6 +248,62 @@ def load_human_modules() -> HumanModules:
     # A gateway has this module long before it asks; anybody else must not load one for the sake of a function.
     redact = getattr(sys.modules.get("gateway.run"), "_redact_approval_command", None)
     return HumanModules(approvals, clarify, redact if callable(redact) else _same_text)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSources:
+    """Where the host keeps its commands; each part is empty on a host that lacks it.
+
+    Attributes:
+        registry: the host's own commands, with those that a gateway does not take.
+        is_available: ``(command, open gates)``; whether a gateway takes it.
+        busy: the names of those that a gateway runs beside a turn, on a host that does not say it of each.
+        enter_platform: makes the running context that of a platform's session.
+    """
+
+    registry: Sequence[Any]
+    is_available: Callable[[Any, Any], bool]
+    config_gates: Callable[[], Any]
+    busy: frozenset[str]
+    plugin_commands: Callable[[], Sequence[tuple[str, str, str]]]
+    bundles: Callable[[], Mapping[str, Any]]
+    skills: Callable[[], Mapping[str, Any]]
+    disabled_skills: Callable[..., Collection[str]]
+    enter_platform: Callable[[str], object]
+
+
+def _is_for_gateways(command: Any, _gates: Any) -> bool:
+    return not command.cli_only
+
+
+def _nothing(**_more: Any) -> dict[str, Any]:
+    return {}
+
+
+def _optional(module: str, name: str, default: Any) -> Any:
+    """A name of a host module, or what stands in where one of them is missing."""
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        return default
+
+
+@cache
+def load_command_sources() -> CommandSources:
+    """The host's commands, skills included; a gateway has loaded all of it."""
+    commands = "hermes_cli.commands"
+    set_vars = _optional("gateway.session_context", "set_session_vars", _nothing)
+    return CommandSources(
+        registry=_optional(commands, "COMMAND_REGISTRY", ()),
+        is_available=_optional(commands, "_is_gateway_available", _is_for_gateways),
+        config_gates=_optional(commands, "_resolve_config_gates", set),
+        busy=frozenset(_optional(commands, "ACTIVE_SESSION_BYPASS_COMMANDS", ())),
+        plugin_commands=_optional(commands, "_iter_plugin_command_entries", tuple),
+        bundles=_optional("agent.skill_bundles", "get_skill_bundles", dict),
+        skills=_optional("agent.skill_commands", "get_skill_commands", dict),
+        disabled_skills=_optional("agent.skill_utils", "get_disabled_skill_names", _nothing),
+        enter_platform=lambda name: set_vars(platform=name),
+    )
 
 
 def host_prompts() -> HostPrompts:

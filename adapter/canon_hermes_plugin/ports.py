@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.media.kinds import FileKind
+from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.messages import ReplyAuthority
 
 __all__ = ["Arrival", "HostPort", "PeoplePort", "Reply", "Waiting", "WaitingCommand"]
@@ -184,6 +185,10 @@ class HostPort(Protocol):
 
     def queue_depth(self, session_key: str) -> int:
         """How many messages of the session wait for its turn to end."""
+        ...
+
+    def descriptor(self) -> JsonObject:
+        """What the host offers now, as Canon describes it; it reads files, so it is called away from the loop."""
         ...
 
     @property

@@ -56,7 +56,6 @@ from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.hermes.stream_health import Health
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import Options, TurnVerbosity, UserAccess
-from canon_ops.wire.requests import RuntimeStatus
 from canon_ops.wire.verbosity import ConversationKind, resolve_verbosity
 
 __all__ = ["CanonRuntime"]
@@ -239,7 +238,7 @@ class CanonRuntime:
         self._errands.own(connected.approvals.run())
         self._loops.own(self._listen(connected))
         self._loops.own(connected.postbox.tell_gaps())
-        self._loops.every(STATUS_EVERY_S, partial(session.api.publish_status, RuntimeStatus()))
+        self._loops.every(STATUS_EVERY_S, connected.describing.beat)
         self._loops.every(STATUS_EVERY_S, connected.inflow.own.offer_again)
         self._loops.every(SIGNALS_EVERY_S, connected.signals.poll)
         self._loops.every(LOOK_EVERY_S, partial(self._look, connected))

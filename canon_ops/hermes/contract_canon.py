@@ -244,6 +244,41 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         1,
         without="a command with a secret in it is asked for as text",
     ),
+    # what the host offers
+    Need(
+        "hermes_cli.commands:COMMAND_REGISTRY", Use.VALUE, "the host's commands in Canon's apps",
+        without="no commands are offered",
+    ),
+    Need(
+        "hermes_cli.commands:_is_gateway_available", Use.CALL, "only what a gateway takes is offered", 2,
+        without="what is for the command line only is left out",
+    ),
+    Need(
+        "hermes_cli.commands:_resolve_config_gates", Use.CALL, "commands that a setting opens",
+        without="such commands are not offered",
+    ),
+    Need(
+        "hermes_cli.commands:ACTIVE_SESSION_BYPASS_COMMANDS", Use.VALUE, "what can be used while a turn runs",
+        without="a host that says it of each command is asked there",
+    ),
+    Need(
+        "hermes_cli.commands:_iter_plugin_command_entries", Use.CALL, "commands of plugins",
+        without="plugins' commands are not offered",
+    ),
+    Need("agent.skill_bundles:get_skill_bundles", Use.CALL, "bundles of skills", without="bundles are not offered"),
+    Need("agent.skill_commands:get_skill_commands", Use.CALL, "skills", without="skills are not offered"),
+    Need(
+        "agent.skill_utils:get_disabled_skill_names", Use.CALL, "skills that are switched off for Canon",
+        keywords=("platform",), without="they are offered all the same",
+    ),
+    Need(
+        "gateway.session_context:set_session_vars", Use.CALL, "skills are looked up as in a session of Canon",
+        keywords=("platform",), without="they are looked up for no platform",
+    ),
+    Need(
+        "gateway.config:GatewayConfig.quick_commands", Use.ATTRIBUTE, "the operator's own commands",
+        without="quick commands are not offered",
+    ),
     # what some audited version lacks: rows of host.py with a stand-in of ours
     Need(
         "gateway.session:neutralize_untrusted_inline_text",

@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.host, pytest.mark.timeout(240)]
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with canon_stage(tmp_path_factory.mktemp("people"), config={"group_sessions_per_user": False}) as stage:
+    config = {"group_sessions_per_user": False, "quick_commands": {"disk": {"type": "exec", "command": "df -h"}}}
+    with canon_stage(tmp_path_factory.mktemp("people"), config=config) as stage:
         yield stage
 
 
@@ -176,6 +177,26 @@ def test_canon_shows_no_card(shared: Stage) -> None:
     answer_to(box, message)
     assert (fault.fired, prompt["metadata"]["turnSemantics"]) == (1, "control")
     assert "/approve" in prompt["text"] and DANGER in prompt["text"]
+
+
+def offered(stage: Stage) -> set[str]:
+    """What Canon's apps show now."""
+    status = stage.box.human.runtime_status() or {}
+    return {one["id"] for one in status.get("runtimeDescriptor", {}).get("commands", ())}
+
+
+def test_what_the_runtime_offers(shared: Stage) -> None:
+    """S14.1, S14.4 in a gateway: the host's commands and the operator's are on Canon, a new skill with a later beat."""
+    wait_until(lambda: {"hermes-new", "hermes-approve", "hermes-disk"} <= offered(shared))
+    skill = shared.home.path / "skills" / "filing" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: filing\ndescription: Files invoices\n---\nFile them.\n")
+    before = offered(shared)
+
+    shared.box.human.say(None, "/reload-skills")
+
+    wait_until(lambda: "hermes-filing" in offered(shared), timeout_s=90)
+    assert "hermes-filing" not in before and "stop-and-clear-queue" in before
 
 
 def test_nothing_was_done_that_a_good_client_does_not(shared: Stage) -> None:
