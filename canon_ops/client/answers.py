@@ -13,11 +13,13 @@ from canon_ops.client.errors import MESSAGE_CHARACTERS, ApiError, MalformedAnswe
 from canon_ops.client.transport import Answer
 from canon_ops.settings.secret import Secret, redact
 from canon_ops.wire.fields import as_object, text_of
+from canon_ops.wire.messages import inline_text
 from canon_ops.wire.retry import retry_after_s
 
 __all__ = ["json_answer", "refusal"]
 
 _NOT_JSON = object()
+_READ_CHARACTERS = 16 * 1024  # of what the server says: looked through for secrets; far less of it is quoted
 
 
 def json_answer(answer: Answer, *, name: str, secrets: Sequence[Secret], now_ms: int) -> Any:
@@ -47,7 +49,7 @@ def refusal(answer: Answer, *, name: str, secrets: Sequence[Secret], now_ms: int
         answer.status,
         location=answer.headers.get("location"),
         api_code=text_of(body, "code"),
-        message=redact(said, secrets).strip()[:MESSAGE_CHARACTERS],
+        message=inline_text(redact(said[:_READ_CHARACTERS], secrets)).strip()[:MESSAGE_CHARACTERS],
         retry_after_s=retry_after_s(answer.headers.get("retry-after"), body.get("retryAfter"), now_ms=now_ms),
         request=name,
     )

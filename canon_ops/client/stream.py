@@ -24,6 +24,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from canon_ops.client.answers import refusal
+from canon_ops.client.body import pieces
 from canon_ops.client.deadline import within
 from canon_ops.client.errors import (
     LOOK_AT_THE_NETWORK,
@@ -76,7 +77,7 @@ class EventStream:
     """An open stream: iterate over its frames, once, inside the block of :func:`open_stream`."""
 
     def __init__(self, response: httpx.Response, *, clock: Clock, idle_timeout_s: float, max_frame_bytes: int) -> None:
-        self._chunks = response.aiter_bytes()
+        self._chunks = pieces(response)
         self._clock = clock
         self._idle_timeout_s = idle_timeout_s
         self._decoder = SseDecoder(max_frame_bytes)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from canon_ops.client.body import ACCEPTED, Packed, pieces
 from canon_ops.client.errors import MalformedAnswer, NothingCanBeSent, TransportFailure
 from canon_ops.errors import CredentialError
 from canon_ops.settings.secret import Secret
@@ -38,6 +39,11 @@ __all__ = [
 ]
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024  # three of the largest files Canon takes; only a broken peer sends more
+
+# The limit of httpx is for each read: a byte now and then would hold a request for ever. So the whole has one too: a
+# limit each for the pool, the connection, the head of the answer and its body, and what the slowest line takes to send.
+_STEPS = 4
+_SLOWEST_BYTES_S = 16 * 1024
 
 _KINDS = {
     "ConnectTimeout": TransportKind.CONNECT_TIMEOUT,
@@ -106,7 +112,8 @@ class HttpClient:
     """A pool of connections; close it with :meth:`aclose`.
 
     Args:
-        timeout_s: for connecting, each read, each write, and the wait for a free connection.
+        timeout_s: for connecting, each read, each write, and the wait for a free connection; a request that is read
+            whole takes at most four times as long, besides the time for sending what it carries.
         endless_reads: set no limit on reads.
         max_answer_bytes: the most that an answer may have which is read whole.
         transport: an httpx transport instead of the network.
@@ -189,13 +196,25 @@ class HttpClient:
         pool goes on counting it until none is free. So the exchange ends by itself, at the latest with its time limit;
         what has not been sent when its caller leaves is not sent.
         """
-        response = await self.open(
-            method, url, name=name, headers=headers, params=params, content=content, timeout_s=timeout_s, leave=leave
-        )
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
         try:
-            return await read_answer(response, name=name, max_bytes=self._max_answer_bytes)
-        finally:
-            await response.aclose()
+            async with asyncio.timeout(_STEPS * limit_s + len(content or b"") / _SLOWEST_BYTES_S):
+                response = await self.open(
+                    method,
+                    url,
+                    name=name,
+                    headers=headers,
+                    params=params,
+                    content=content,
+                    timeout_s=timeout_s,
+                    leave=leave,
+                )
+                try:
+                    return await read_answer(response, name=name, max_bytes=self._max_answer_bytes)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise TransportFailure(TransportKind.READ_TIMEOUT, request=name) from None
 
     def _ended(self, exchange: asyncio.Task[Answer]) -> None:
         self._exchanges.discard(exchange)
@@ -262,7 +281,13 @@ class HttpClient:
         except OSError as exc:
             raise NothingCanBeSent(name, "SSL_CERT_FILE or SSL_CERT_DIR names no certificates", "net.tls") from exc
         try:
-            return httpx.AsyncClient(transport=self._transport, follow_redirects=False, mounts=direct, verify=trusted)
+            return httpx.AsyncClient(
+                transport=self._transport,
+                follow_redirects=False,
+                mounts=direct,
+                verify=trusted,
+                headers={"Accept-Encoding": ACCEPTED},
+            )
         except (ValueError, ImportError, httpx.InvalidURL) as exc:  # its words would quote the proxy's password
             raise NothingCanBeSent(name, "a proxy variable names no proxy that can be used", "net.proxy") from exc
 
@@ -279,8 +304,8 @@ async def read_answer(response: httpx.Response, *, name: str, max_bytes: int) ->
     """The whole of an open answer; see :meth:`HttpClient.request` for the errors."""
     body = bytearray()
     with translated(name):
-        async for chunk in response.aiter_bytes():
-            body += chunk
+        async for piece in pieces(response):
+            body += piece
             if len(body) > max_bytes:
                 raise MalformedAnswer(name, f"is larger than {max_bytes:,} bytes")
     lower_case = {key.lower(): value for key, value in response.headers.items()}
@@ -294,7 +319,7 @@ def translated(name: str) -> Iterator[None]:
 
     try:
         yield
-    except httpx.DecodingError as exc:
+    except Packed as exc:
         raise MalformedAnswer(name, "is compressed in a way that cannot be undone") from exc
     except (httpx.RequestError, httpx.InvalidURL) as exc:
         kinds = (_KINDS[cls.__name__] for cls in type(exc).__mro__ if cls.__name__ in _KINDS)
