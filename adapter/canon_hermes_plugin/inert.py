@@ -24,7 +24,8 @@ Neutraliser: TypeAlias = Callable[[str], str]
 
 NAME_CHARS: Final = 240  # canon-adapter R3.7
 
-_LINE_END: Final = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*")
+# It begins where its blanks begin: tried at each of a row of blanks, a body of blanks alone would take minutes.
+_LINE_END: Final = re.compile(r"(?<![ \t])[ \t]*(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*")
 _LINE_MARK: Final = " ⏎ "
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 

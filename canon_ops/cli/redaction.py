@@ -20,7 +20,7 @@ _SHORTEST = 8  # a shorter value is as likely a word of the sentence as the secr
 _SHORTEST_IN_DIFF = 3  # there a short one is hidden where it stands alone
 _FOLDERS = ("PWD", "OLDPWD")  # of the shell: where it works, although a setting of that name would be a password
 _ASSIGNMENT = late_pattern(
-    r"""(?P<before>\s*(?:\#+\s*)?(?:-\s+|export\s+)?["']?(?P<name>[\w-]+)["']?\s*(?:=|:\s)\s*)(?P<value>\S.*?)(?P<end>\s*)""",
+    r"""(?P<before>\s*(?:\#+\s*)?(?:-\s+|export\s+)?["']?(?P<name>[\w-]+)["']?\s*(?:=|:\s)\s*)(?P<value>\S(?:.*\S)?)(?P<end>\s*)""",
     re.DOTALL,
 )
 _KEY_SHAPE = late_pattern(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")

@@ -38,8 +38,9 @@ _PUBLIC = late_pattern(
 _HUMP = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _REFERENCE = late_pattern(r"\$\{[^}]*\}|\$[A-Za-z_]\w*")
 
+# No scheme is longer; without a limit a long word would be tried from each of its letters to its end.
 _USER_INFO = late_pattern(
-    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@\"'<>]*)(?::(?P<password>[^\s/\"'<>]+))?@"
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,31})://(?P<user>[^\s/:@\"'<>]*)(?::(?P<password>[^\s/\"'<>]+))?@"
 )
 _WORD = r"\"[^\"]*\"|'[^']*'"
 _QUERY = late_pattern(r"(?P<before>[?&](?P<name>[\w.-]+)=)(?P<value>[^&\s#\"']+)")
