@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import yaml
 
 from canon_ops.errors import RefusedError
+from canon_ops.files.yaml_repetition import MOST_REPEATED, written_out
 from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.encodings import to_utf8
 
@@ -75,7 +76,7 @@ class ConfigSyntaxError(RefusedError):
     """Hermes cannot read the file, or would read less than it says; it is left as it is.
 
     ``code`` tells the kinds apart: ``config_syntax``, ``config_tabs``, ``config_documents``, ``config_root``,
-    ``config_encoding``.
+    ``config_encoding``, ``config_aliases``.
     """
 
     code: ClassVar[str] = "config_syntax"
@@ -85,6 +86,12 @@ class _Tabs(ConfigSyntaxError):
     """A tab stands where only blanks may indent."""
 
     code: ClassVar[str] = "config_tabs"
+
+
+class _Repetition(ConfigSyntaxError):
+    """Its aliases repeat so much, or in a circle, that nobody comes to its end."""
+
+    code: ClassVar[str] = "config_aliases"
 
 
 class _Documents(ConfigSyntaxError):
@@ -190,6 +197,8 @@ def read_yaml(data: bytes, file: str, *, new: str | None = None) -> YamlText:
             line=root.start_mark.line + 1,
             column=root.start_mark.column + 1,
         )
+    if "*" in text:
+        _refuse_repetition(root, file)
     found = YamlText(text, bom, root, file)
     if new is None:
         _build_once(found)
@@ -220,6 +229,20 @@ def _compose_for_gateway(text: str, file: str) -> yaml.Node | None:
         error.what += " (for the gateway; the hermes command reads it)"
         error.args = (error.what,)
         raise
+
+
+def _refuse_repetition(root: yaml.Node, file: str) -> None:
+    """Refuse what Hermes, and everybody else who looks at each value, would never come to the end of."""
+    more, circle = written_out(root)
+    if circle is None and more <= MOST_REPEATED:
+        return
+    line = int((circle or root).start_mark.line) + 1
+    what = (
+        f"{file} holds at line {line} a value that contains itself by an alias, and has no end"
+        if circle is not None
+        else f"the aliases of {file} repeat so much that it would hold {MOST_REPEATED:,} values more and beyond"
+    )
+    raise _Repetition(what, fix=f"write out what the aliases (*) repeat, once: {file}:{line}", file=file, line=line)
 
 
 def _refuse_dispute(one: yaml.Node | None, other: yaml.Node | None, file: str) -> None:
