@@ -32,7 +32,7 @@ def deliver(session: Session, result: Result) -> None:
     else:
         from canon_ops.cli import plain
 
-        out.write(plain.render(result.view), redacted=not result.reveals)
+        out.write(plain.render(result.view, is_screen=out.is_terminal), redacted=not result.reveals)
     for problem in result.problems:
         _say_problem(session, Failure(problem, result.exit_code))
 
@@ -49,7 +49,9 @@ def deliver_failure(session: Session, failure: Failure, exc: BaseException) -> N
         if session.options.verbose:
             import traceback
 
-            session.streams.err.write("".join(traceback.format_exception(exc)))
+            from canon_ops.cli.terminal import visible
+
+            session.streams.err.write(visible("".join(traceback.format_exception(exc))))
     if session.options.json:
         session.streams.out.write(_document(session, failure.exit_code, Result({}, problems=(failure.problem,))))
     else:

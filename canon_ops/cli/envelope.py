@@ -14,8 +14,12 @@ from pathlib import PurePath
 
 from canon_ops.cli.output import Problem
 from canon_ops.errors import ExitCode
+from canon_ops.lean import late_pattern
 
 __all__ = ["Json", "document", "schema_name", "to_json"]
+
+# JSON lets these stand; a terminal obeys some, and half a surrogate pair has no UTF-8. The rest JSON escapes itself.
+_UNSEEN = late_pattern(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -70,4 +74,5 @@ def document(
         "data": {} if data is None else data,
         "errors": list(problems),
     }
-    return json.dumps(to_json(envelope, redact), indent=None if one_line else 2, ensure_ascii=ascii_only) + "\n"
+    text = json.dumps(to_json(envelope, redact), indent=None if one_line else 2, ensure_ascii=ascii_only)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from re import Match
 from typing import assert_never
 
-from canon_ops.cli.output import Block, Diff, Fields, Item, Line, Raw, Row, Table
+from canon_ops.cli.output import COMMANDS, Block, Diff, Fields, Item, Line, Raw, Row, Table
+from canon_ops.lean import late_pattern
 
 __all__ = ["render"]
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_COMMANDS = late_pattern(COMMANDS)
 
 
-def render(view: Sequence[Block]) -> str:
-    """The whole answer as text; a tab, a line end or a backslash inside a field is written as in C."""
-    return "".join(line for block in view for line in _lines(block))
+def render(view: Sequence[Block], *, is_screen: bool = False) -> str:
+    """The whole answer as text.
+
+    A tab, a line end, a backslash or a character that a terminal obeys is written as in C where it stands inside a
+    field; a text that is itself the answer, and a diff, leave as they are.
+
+    Args:
+        is_screen: a terminal stands at the other end all the same; then nothing leaves that it would obey.
+    """
+    text = "".join(line for block in view for line in _lines(block))
+    return _COMMANDS.sub(_escaped, text) if is_screen else text
 
 
 def _lines(block: Block) -> Iterator[str]:
@@ -37,4 +48,9 @@ def _lines(block: Block) -> Iterator[str]:
 
 
 def _record(*fields: str) -> str:
-    return "\t".join(field.translate(_ESCAPES) for field in fields) + "\n"
+    return "\t".join(_COMMANDS.sub(_escaped, field.translate(_ESCAPES)) for field in fields) + "\n"
+
+
+def _escaped(found: Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

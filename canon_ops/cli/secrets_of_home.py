@@ -35,13 +35,13 @@ def learn_secrets(redact: Redactor, home: HermesHome, environ: Mapping[str, str]
     with suppress(CanonOpsError, OSError):
         redact.learn_tree((), read_config(home.config_file).tree)
     for text in _json_texts(home, environ):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             redact.learn_tree((), json.loads(text))
 
 
 def learn_text(redact: Redactor, file: Path, text: bytes) -> None:
     """Teach ``redact`` what one text of a file holds, an old one say; the file's name tells how to read it."""
-    with suppress(CanonOpsError, ValueError):
+    with suppress(CanonOpsError, ValueError, RecursionError):
         match file.suffix:
             case ".yaml":
                 redact.learn_tree((), read_yaml(text, str(file)).value)

@@ -75,8 +75,9 @@ def _lines(block: Block, canvas: Canvas, name_width: int) -> Iterator[str]:
         case Line(text, mark):
             yield from _line(text, mark, canvas)
         case Fields(pairs):
-            label_width = max((len(label) for label, _ in pairs), default=0)
-            for label, value in pairs:
+            shown = [(visible(label), value) for label, value in pairs]
+            label_width = max((len(label) for label, _ in shown), default=0)
+            for label, value in shown:
                 first, *others = wrapped(visible(value), canvas.width, label_width + 2)
                 yield f"{paint(label, DIM, colour=canvas.colour)}{' ' * (label_width - len(label))}  {first}"
                 yield from others

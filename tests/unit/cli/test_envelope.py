@@ -76,3 +76,19 @@ def test_what_has_no_json_form_is_our_bug() -> None:
     """An object that nobody prepared raises instead of leaking its repr."""
     with pytest.raises(TypeError, match="object has no JSON form"):
         to_json(object())
+
+
+def test_a_document_holds_nothing_that_a_terminal_obeys() -> None:
+    """Everything of the kind is escaped, and reads back the same; so does half a surrogate pair, which has no UTF-8."""
+    hostile = "a\x1b[2Jb\x9bc\x7fd\u202ee\u2066f\u2028g\ud800h\N{ROCKET}é"
+
+    text = document(
+        schema="canon-ops.x/1",
+        exit_code=ExitCode.DONE,
+        hermes_profile=None,
+        hermes_home=None,
+        data={hostile: [hostile]},
+    )
+
+    assert text.replace("\n", "").isprintable() and "é" in text
+    assert json.loads(text)["data"] == {hostile: [hostile]}
