@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import ClassVar
@@ -16,8 +17,18 @@ from canon_ops.errors import RefusedError
 from canon_ops.files.disk import Disk, explain
 from canon_ops.lean import dataclass
 
-__all__ = ["BrokenLink", "ForeignOwner", "NotAFile", "Target", "find_target", "replace_file", "write_beside"]
+__all__ = [
+    "BrokenLink",
+    "ForeignLink",
+    "ForeignOwner",
+    "NotAFile",
+    "Target",
+    "find_target",
+    "replace_file",
+    "write_beside",
+]
 
+_STEPS = 4_096  # of a path with every link in it followed; more would be a circle, which is refused before
 PRIVATE_MODE = 0o600
 PRIVATE_FOLDER_MODE = 0o700
 
@@ -32,6 +43,12 @@ class NotAFile(RefusedError):
     """Something else than a regular file has that name."""
 
     code: ClassVar[str] = "not_a_file"
+
+
+class ForeignLink(RefusedError):
+    """A link on the way belongs to somebody who has no business with the file behind it."""
+
+    code: ClassVar[str] = "foreign_link"
 
 
 class ForeignOwner(RefusedError):
@@ -66,6 +83,7 @@ def find_target(path: Path) -> Target:
 
     Raises:
         BrokenLink: a dangling link or a loop.
+        ForeignLink: a link that somebody else laid, to a file that is not theirs.
         NotAFile: a folder, a pipe, a device.
         DiskError: a folder on the way may not be entered.
     """
@@ -82,6 +100,8 @@ def find_target(path: Path) -> Target:
         return Target(path, real, None, None)
     except OSError as error:
         raise explain(error, path, verb="read") from error
+    if real != path:
+        _refuse_foreign_links(path, found.st_uid)
     if not stat.S_ISREG(found.st_mode):
         raise NotAFile(f"{path} is not a regular file", fix=f"ls -ld {path}", file=str(path))
     return Target(path, real, stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
@@ -96,6 +116,32 @@ def _follow(path: Path) -> Path:
         raise BrokenLink(
             f"{path} is a symbolic link that leads in a circle", fix=f"ls -l {path}", file=str(path)
         ) from error
+
+
+def _refuse_foreign_links(path: Path, owner: int) -> None:
+    """Refuse a way to somebody's file over a link that a third person laid; the rule is Linux's for shared folders.
+
+    Raises:
+        ForeignLink: a link on the way is neither this user's nor root's, nor of whom the file belongs to.
+    """
+    trusted = {os.geteuid(), 0, owner}
+    waiting, walked = list(reversed(path.absolute().parts[1:])), Path("/")
+    for _ in range(_STEPS):
+        if not waiting:
+            return
+        walked = walked.parent if (name := waiting.pop()) == ".." else walked / name
+        found = walked.lstat()
+        if not stat.S_ISLNK(found.st_mode):
+            continue
+        if found.st_uid not in trusted:
+            raise ForeignLink(
+                f"{walked} is a symbolic link of user {found.st_uid}, who does not own the file that it leads to",
+                fix=f"ls -l {shlex.quote(str(walked))}; remove it unless you want it",
+                file=str(path),
+            )
+        where = walked.readlink()
+        walked = Path("/") if where.is_absolute() else walked.parent
+        waiting += reversed([part for part in where.parts if part != "/"])
 
 
 def write_beside(disk: Disk, target: Target, name: Path, data: bytes, *, new_mode: int | None) -> None:

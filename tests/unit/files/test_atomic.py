@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.files.atomic import BrokenLink, NotAFile, find_target, replace_file
+from canon_ops.files.atomic import BrokenLink, ForeignLink, NotAFile, find_target, replace_file
 from canon_ops.files.disk import Disk, DiskError
 
 
@@ -123,3 +123,46 @@ def test_a_refusing_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, ca
     assert path.read_bytes() == b"old"
     assert [item.name for item in tmp_path.iterdir()] == ["config.yaml"]
     assert "config.yaml" in caught.value.what
+
+
+MALLORY = 10_007
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lay another user's link")
+@pytest.mark.parametrize("where", ["the file", "a folder on the way", "behind a link of ours"])
+def test_a_strangers_link_is_not_followed(tmp_path: Path, where: str) -> None:
+    """Whoever may write into a folder cannot turn our writing onto a file that is ours and not theirs."""
+    secret = tmp_path / "ours" / "authorized_keys"
+    secret.parent.mkdir()
+    secret.write_bytes(b"as it was")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    link, path = shared / "health.json", shared / "health.json"
+    if where == "a folder on the way":
+        link, path = shared / "plugins", shared / "plugins" / "authorized_keys"
+        link.symlink_to(secret.parent)
+    else:
+        link.symlink_to(secret)
+    os.lchown(link, MALLORY, MALLORY)
+    if where == "behind a link of ours":
+        path = tmp_path / "mine"
+        path.symlink_to(link)
+
+    with pytest.raises(ForeignLink, match=f"{link} is a symbolic link of user {MALLORY}"):
+        replace_file(path, b"hostile")
+
+    assert secret.read_bytes() == b"as it was"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can lay another user's link")
+def test_a_link_to_its_owners_own_file_is_followed(tmp_path: Path) -> None:
+    """BR-11, BR-12: root writes through a service user's own link to a file of that user, which stays theirs."""
+    real, link = tmp_path / "dotfiles.yaml", tmp_path / "config.yaml"
+    real.write_bytes(b"old")
+    link.symlink_to(Path("..") / tmp_path.name / real.name)
+    os.chown(real, MALLORY, MALLORY)
+    os.lchown(link, MALLORY, MALLORY)
+
+    replace_file(link, b"new")
+
+    assert (real.read_bytes(), real.stat().st_uid, link.is_symlink()) == (b"new", MALLORY, True)
