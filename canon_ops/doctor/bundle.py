@@ -166,7 +166,7 @@ def _records_shown(data: bytes | None) -> str | None:
         return None
     try:
         document = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "It is no JSON.\n"
     if not isinstance(document, dict):
         return "It holds no object.\n"
@@ -181,7 +181,7 @@ def _fields_shown(entry: object) -> Iterator[tuple[str, Any]]:
 def _installation(home: HermesHome) -> str | None:
     """The package in force; the runs hold lines of files."""
     text = _as_text(home.path / ".canon-ops" / "installation.json")
-    with suppress(ValueError, AttributeError):
+    with suppress(ValueError, AttributeError, RecursionError):
         return None if text is None else _json(json.loads(text).get("package"))
     return "It is no JSON.\n"
 

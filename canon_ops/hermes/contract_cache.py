@@ -17,6 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from canon_ops import __version__
+from canon_ops.errors import CanonOpsError
+from canon_ops.files.atomic import replace_file
 from canon_ops.hermes.contract import Described, Parameter
 
 __all__ = ["described_or_kept"]
@@ -48,7 +50,7 @@ def described_or_kept(
     if kept is not None and kept.keys() == {*wanted}:
         return kept
     described = describe()
-    with suppress(OSError):
+    with suppress(OSError, CanonOpsError):
         _write(file, {"state": state, "described": {path: asdict(one) for path, one in described.items()}})
     return described
 
@@ -87,7 +89,14 @@ def _read(file: Path, state: str) -> dict[str, Described] | None:
         if document["state"] != state:
             return None
         return {path: _described(row) for path, row in document["described"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # anything else than what we wrote
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # anything else than what we wrote
         return None
 
 
@@ -100,9 +109,6 @@ def _described(row: Mapping[str, object]) -> Described:
 
 
 def _write(file: Path, document: Mapping[str, object]) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(document), encoding="utf-8")
-    temporary.replace(file)
+    replace_file(file, json.dumps(document).encode())
     for old in sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)[:-_KEPT]:
         old.unlink(missing_ok=True)

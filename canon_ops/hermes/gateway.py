@@ -143,7 +143,7 @@ def read_state(home: HermesHome) -> GatewayState | None:
         document = json.loads(data.decode("utf-8"))
         if not isinstance(document, dict):
             raise ValueError("not an object")
-    except (NotAFile, BrokenLink, DiskError, ValueError) as exc:
+    except (NotAFile, BrokenLink, DiskError, ValueError, RecursionError) as exc:
         raise GatewayStateDamaged(
             f"{file} cannot be read as the gateway's state: {exc}.", fix=home.command("gateway status"), file=str(file)
         ) from exc

@@ -94,7 +94,7 @@ class PlatformHealth:
         """Read the file; None when it is not one of ours."""
         try:
             document = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
             return None

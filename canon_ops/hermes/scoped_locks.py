@@ -47,7 +47,7 @@ def lock_owner(scope: str, identity: str, environ: Mapping[str, str]) -> LockOwn
     """Who is named in the lock; None when there is none, or it says nothing that can be read."""
     try:
         record = json.loads(read_optional(lock_file(scope, identity, environ)) or b"null")
-    except (CanonOpsError, ValueError):
+    except (CanonOpsError, ValueError, RecursionError):
         return None
     pid = record.get("pid") if isinstance(record, Mapping) else None
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:

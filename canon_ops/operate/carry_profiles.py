@@ -205,7 +205,7 @@ def _read(file: Path) -> dict[str, dict[str, object]]:
         raise DamagedFile(what, str(file), f"there is no {file}")
     try:
         root = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         root = None
     if isinstance(root, dict) and "format" in root:
         if root["format"] != FORMAT:

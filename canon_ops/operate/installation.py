@@ -155,7 +155,7 @@ def read_installation(home: Path, data: bytes | None = None) -> Installation:
             _package(document["package"]),
             tuple(_run(row) for row in document["runs"]),
         )
-    except (ValueError, KeyError, TypeError) as exc:
+    except (ValueError, KeyError, TypeError, RecursionError) as exc:
         raise RecordDamaged(
             f"{file} is no record of an installation that this version can read ({exc}).",
             fix=f"move {file} away; what it would have taken back is then done by hand",
@@ -195,7 +195,7 @@ class InterruptedNote:
 
         A command that was killed after its last write left a note about a run that the record holds: that is done.
         """
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
             if (data := read_optional(cls._file(home))) is not None:
                 document = json.loads(data)
                 before = tuple(SavedPackage(**row) for row in document["before"])

@@ -228,6 +228,8 @@ def _decode_bootstrap(text: str) -> dict[str, dict[str, object]]:
     if not stripped.startswith("{"):
         try:
             json.loads(stripped)
+        except RecursionError as exc:
+            raise BadBootstrap("it is nested too deeply") from exc
         except ValueError:
             try:
                 data = base64.b64decode("".join(stripped.split()), validate=True)

@@ -105,7 +105,7 @@ def _socket_of(folder: Path, environ: Mapping[str, str]) -> Path:
     """Where the gateway said that it listens, or where it would by default."""
     try:
         noted = json.loads((folder / "control.json").read_text(encoding="utf-8"))["socket"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return socket_path(folder, runtime_folder(environ))
     beside = folder / "control.sock"
     return beside if beside.exists() else Path(str(noted))

@@ -20,6 +20,7 @@ import os
 import shlex
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from configparser import ConfigParser
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from canon_ops.errors import OutsideError, RefusedError
 __all__ = ["NotAWheel", "PackageAltered", "Wheel", "from_checkout", "from_installed"]
 
 _OTHER_SOURCE = "name a wheel that is whole: canon-ops install --source WHEEL"
+_MOST_NOTES = 64 * 1024 * 1024  # bytes of METADATA or RECORD
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest moment that a zip archive can write
 _INSTALLERS_OWN = frozenset({"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"})
 _COMPILED = frozenset({".pyc", ".pyo"})
@@ -109,9 +111,10 @@ class Wheel:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 (metadata,) = [name for name in archive.namelist() if _is_in_info(name, "METADATA")]
                 (record,) = [name for name in archive.namelist() if _is_in_info(name, "RECORD")]
-                headers = HeaderParser().parsestr(archive.read(metadata).decode("utf-8"))
-                rows = list(csv.reader(archive.read(record).decode("utf-8").splitlines()))
-        except (zipfile.BadZipFile, ValueError, KeyError) as exc:
+                headers = HeaderParser().parsestr(_read_member(archive, metadata).decode("utf-8"))
+                rows = list(csv.reader(_read_member(archive, record).decode("utf-8").splitlines()))
+        except (zipfile.BadZipFile, zlib.error, csv.Error, ValueError, KeyError, RuntimeError) as exc:
+            # RuntimeError: it wants a password, or a compression that is not there
             raise NotAWheel(f"{file_name} is not a wheel.", fix="--source WHEEL, a folder, or a name") from exc
         if not file_name.endswith(".whl") or not headers["Name"] or not headers["Version"]:
             raise NotAWheel(f"{file_name} is not a wheel.", fix="--source WHEEL, a folder, or a name")
@@ -123,6 +126,15 @@ class Wheel:
             requires_python=headers["Requires-Python"],
             digests={row[0]: row[1] for row in rows if len(row) == 3 and row[1]},
         )
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A file of the archive, read no further than any wheel's own notes are long: a zip may promise anything."""
+    with archive.open(name) as member:
+        data = member.read(_MOST_NOTES + 1)
+    if len(data) > _MOST_NOTES:
+        raise ValueError(f"{name} is larger than {_MOST_NOTES:,} bytes")
+    return data
 
 
 def normalised(name: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -112,3 +115,38 @@ def test_what_is_no_wheel_is_said_to_be_none(name: str, data: bytes, tmp_path: P
 
     with pytest.raises(NotAWheel, match=r"is not a wheel\."):
         Wheel.read(tmp_path / name)
+
+
+def bomb() -> bytes:
+    """Notes of eighty megabytes in a small archive."""
+    paper = io.BytesIO()
+    with zipfile.ZipFile(paper, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("a-1.dist-info/RECORD", "")
+        with archive.open("a-1.dist-info/METADATA", "w", force_zip64=True) as member:
+            for _ in range(80):
+                member.write(b"0" * 1024 * 1024)
+    return paper.getvalue()
+
+
+def with_a_flag(flag: int) -> bytes:
+    """An archive whose members want something: a password, or a compression nobody has."""
+    paper = io.BytesIO()
+    with zipfile.ZipFile(paper, "w") as archive:
+        archive.writestr("a-1.dist-info/RECORD", "")
+        archive.writestr("a-1.dist-info/METADATA", "Name: a\nVersion: 1\n")
+    data = bytearray(paper.getvalue())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = 0
+        while (start := data.find(mark, start)) >= 0:
+            data[start + offset + (2 if flag > 1 else 0)] = flag
+            start += 4
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "make", [bomb, lambda: with_a_flag(1), lambda: with_a_flag(99)], ids=["bomb", "password", "unknown"]
+)
+def test_a_hostile_archive_is_no_wheel(make: Callable[[], bytes]) -> None:
+    """Its notes are read up to a limit, and what cannot be unpacked is refused in the same sentence."""
+    with pytest.raises(NotAWheel, match=r"is not a wheel\."):
+        Wheel.parse(make(), "a-1-py3-none-any.whl")
