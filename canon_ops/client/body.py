@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import httpx
@@ -29,13 +29,6 @@ class Packed(Exception):
     """The compression cannot be undone: it is broken, of a kind that was not asked for, or one inside another."""
 
 
-class _Inflater(Protocol):
-    unconsumed_tail: bytes
-
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
-    def flush(self) -> bytes: ...
-
-
 class Unpacker:
     """Undoes one layer of compression.
 
@@ -48,7 +41,7 @@ class Unpacker:
 
     def __init__(self, encoding: str) -> None:
         self._kind = encoding.strip().lower()
-        self._inflater: _Inflater | None = None
+        self._inflater: zlib._Decompress | None = None
         self._is_begun = False
         if self._kind in ("", "identity"):
             return

@@ -167,7 +167,8 @@ def lay_over(
 
 
 def _fill(value: str, environ: Mapping[str, str], own: Mapping[str, str | None]) -> str:
-    filled, copied = [], 0
+    filled: list[str] = []
+    copied = 0
     for start, end, name, default in _references(value):
         # A name that the file has without a value counts as found and empty: its default is not taken.
         filled += value[copied:start], (own[name] or "") if name in own else environ.get(name, default)
