@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from tests.support.host_leaks import close_ledgers
+
 FAULTS = "faults"
 """The property under which a test reports how often faults fired and were met: ``[[name, fired, met], ...]``."""
 
@@ -16,6 +18,13 @@ def pytest_configure() -> None:
     for number, hears in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, hears)
+
+
+@pytest.fixture(autouse=True)
+def closed_ledgers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test with the host in its own process leaves no connection of the host behind."""
+    if request.node.get_closest_marker("host") is not None:
+        close_ledgers(monkeypatch)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -79,11 +79,11 @@ AUDITED_HOSTS: tuple[AuditedHost, ...] = (
     AuditedHost("0.19.0", "3.11", "linux", Evidence.RUN),
     AuditedHost("0.19.0", "3.12", "linux", Evidence.RUN),
     AuditedHost("0.19.0", "3.13", "linux", Evidence.RUN),
+    AuditedHost("0.21.0", "3.13", "linux", Evidence.DOCUMENT),  # the host that Canon's own page names
+    AuditedHost("0.21.0", "3.13", "darwin", Evidence.DOCUMENT),
     AuditedHost("0.21.0.post1", "3.11", "linux", Evidence.RUN),
     AuditedHost("0.21.0.post1", "3.12", "linux", Evidence.RUN),
     AuditedHost("0.21.0.post1", "3.13", "linux", Evidence.RUN),
-    AuditedHost("0.21.0", "3.13", "linux", Evidence.DOCUMENT),  # the host that Canon's own page names
-    AuditedHost("0.21.0", "3.13", "darwin", Evidence.DOCUMENT),
 )
 
 
