@@ -23,6 +23,7 @@ from canon_hermes_plugin.host_queue import HostQueue
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.interactions.command_approval import DANGEROUS
 from canon_hermes_plugin.media.kinds import FileKind
+from canon_hermes_plugin.media.outgoing import FileWish
 from canon_hermes_plugin.ports import Arrival, PeoplePort, Reply
 from canon_hermes_plugin.runtime import CanonRuntime
 from canon_ops.wire.fields import JsonObject
@@ -53,6 +54,9 @@ def build_adapter_class(
         runtime_for: makes the runtime from the port and the host's platform settings.
     """
     base: Any = host.base_adapter
+
+    async def send_file(adapter: Any, chat_id: str, wish: FileWish, reply_to: str | None, metadata: Any) -> Any:
+        return _result(host, await adapter._canon.send_file(chat_id, wish, reply_to=reply_to, metadata=metadata))
 
     class CanonAdapter(base):  # type: ignore[misc]  # the host ships no types
         """Canon for the Hermes gateway."""
@@ -139,6 +143,63 @@ def build_adapter_class(
                 smart_denied=bool(smart_denied),
             )
             return _result(host, await put)
+
+        async def send_image(
+            self,
+            chat_id: str,
+            image_url: str,
+            caption: str | None = None,
+            reply_to: str | None = None,
+            metadata: Any = None,
+        ) -> Any:
+            wish = FileWish(image_url, "image", is_link=True, caption=caption or "")
+            return await send_file(self, chat_id, wish, reply_to, metadata)
+
+        async def send_image_file(
+            self,
+            chat_id: str,
+            image_path: str,
+            caption: str | None = None,
+            reply_to: str | None = None,
+            metadata: Any = None,
+            **more: Any,
+        ) -> Any:
+            return await send_file(self, chat_id, _wish(image_path, "image", caption, more), reply_to, metadata)
+
+        async def send_voice(
+            self,
+            chat_id: str,
+            audio_path: str,
+            caption: str | None = None,
+            reply_to: str | None = None,
+            metadata: Any = None,
+            **more: Any,
+        ) -> Any:
+            return await send_file(self, chat_id, _wish(audio_path, "audio", caption, more), reply_to, metadata)
+
+        async def send_video(
+            self,
+            chat_id: str,
+            video_path: str,
+            caption: str | None = None,
+            reply_to: str | None = None,
+            metadata: Any = None,
+            **more: Any,
+        ) -> Any:
+            return await send_file(self, chat_id, _wish(video_path, "video", caption, more), reply_to, metadata)
+
+        async def send_document(
+            self,
+            chat_id: str,
+            file_path: str,
+            caption: str | None = None,
+            file_name: str | None = None,
+            reply_to: str | None = None,
+            metadata: Any = None,
+            **more: Any,
+        ) -> Any:
+            wish = _wish(file_path, "file", caption, {**more, "file_name": file_name})
+            return await send_file(self, chat_id, wish, reply_to, metadata)
 
         async def send_typing(self, chat_id: str, metadata: Any = None) -> None:
             await self._canon.typing(chat_id, on=True, metadata=metadata)
@@ -277,6 +338,19 @@ class _Port:
         event.delivery_intent = intent
         setattr(event, _ARRIVAL, Arrival.of(request))
         return event
+
+
+def _wish(path: str, kind: str, caption: str | None, more: Mapping[str, Any]) -> FileWish:
+    """A file of this machine; what else the host knows of it depends on who sends it."""
+    name, mime, duration_ms = more.get("file_name"), more.get("mime_type"), more.get("duration_ms")
+    return FileWish(
+        str(path),
+        kind,
+        caption=caption or "",
+        name=name if isinstance(name, str) and name else None,
+        mime=mime if isinstance(mime, str) else None,
+        duration_ms=duration_ms if isinstance(duration_ms, int) else None,
+    )
 
 
 def _fill(event: Any, request: Request, message_types: Mapping[str, Any]) -> None:

@@ -35,6 +35,7 @@ from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.media.captures import Captures
 from canon_hermes_plugin.media.download import Downloads, resolve
 from canon_hermes_plugin.media.intake import Intake
+from canon_hermes_plugin.media.outgoing import Outgoing, read_file
 from canon_hermes_plugin.media.policy import scope_of
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbound import Outbound
@@ -53,6 +54,7 @@ from canon_ops.client.stream import open_stream
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.options import Options, UserAccess
 from canon_ops.wire.ids import TurnId
+from canon_ops.wire.retry import Policy
 from canon_ops.wire.sse import Frame
 
 __all__ = ["Connected", "Ground", "assemble"]
@@ -108,6 +110,7 @@ class Connected:
     describing: Describing
     intake: Intake
     file_threads: Offload
+    outgoing: Outgoing
 
 
 def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
@@ -154,14 +157,20 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         clock=clock,
     )
     file_threads = Offload("canon-files", threads=4)
+    downloads = Downloads(
+        addresses_of=lambda host, number: file_threads.run(resolve, host, number),
+        allows_private=lambda: file_threads.run(port.allows_private_urls),
+        clock=clock,
+    )
+    outgoing = Outgoing(
+        partial(session.api.upload_media, policy=Policy.IDEMPOTENT),
+        fetch=downloads.fetch,
+        read=lambda path: file_threads.run(read_file, path),
+    )
     intake = Intake(
         scope_of(ground.options),
         Captures(clock.monotonic_s),
-        fetch=Downloads(
-            addresses_of=lambda host, number: file_threads.run(resolve, host, number),
-            allows_private=lambda: file_threads.run(port.allows_private_urls),
-            clock=clock,
-        ).fetch,
+        fetch=downloads.fetch,
         keep=lambda kind, data, name: file_threads.run(port.keep_file, kind, data, name),
         session_of=port.session_of,
         holds=port.holds,
@@ -237,6 +246,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         describing=Describing(session.api.publish_status, port.descriptor, offloaded=ground.offload.run, clock=clock),
         intake=intake,
         file_threads=file_threads,
+        outgoing=outgoing,
     )
 
 

@@ -209,7 +209,7 @@ class Deliveries:
         self._book = operations.put_aside(self._book, reserved.operation)
         if stands is None:
             return None
-        if stands.texts != reserved.operation.texts:
+        if stands.contents != reserved.operation.contents:
             return Refused(stands)
         self._book = operations.recall(self._book, stands)
         return Reserved(self._book, stands, is_replay=True)

@@ -24,6 +24,7 @@ from canon_hermes_plugin.turn import registry
 from canon_hermes_plugin.turn.effects import Effect, Final, TurnClosed
 from canon_hermes_plugin.turn.events import (
     Ended,
+    FileStaged,
     FinalDeferred,
     FinalRejected,
     FinalSettled,
@@ -31,6 +32,7 @@ from canon_hermes_plugin.turn.events import (
     Kind,
     Opening,
     Outcome,
+    OutgoingFile,
     QueueChanged,
     Silenced,
     Staged,
@@ -39,8 +41,10 @@ from canon_hermes_plugin.turn.events import (
 from canon_hermes_plugin.turn.machine import Phase, Turn
 from canon_hermes_plugin.turn.registry import Caller, Found, Move, Turns
 from canon_hermes_plugin.turn.routing import (
+    Attach,
     Auxiliary,
     Duplicate,
+    Hushed,
     Marks,
     Open,
     Plain,
@@ -49,6 +53,7 @@ from canon_hermes_plugin.turn.routing import (
     Stage,
     Stale,
     route_edit,
+    route_file,
     route_send,
 )
 from canon_hermes_plugin.turnstile import Turnstile
@@ -221,6 +226,46 @@ class TurnDesk:
         reply = await self._follow(route, conversation, text, reply_to=None, metadata=metadata)
         known = reply.message_id if isinstance(route, Duplicate) else message_id
         return Reply(reply.success, known, reply.error, reply.raw, reply.retryable)
+
+    async def send_file(
+        self,
+        conversation_id: str,
+        upload: Callable[[], Awaitable[OutgoingFile]],
+        *,
+        reply_to: str | None,
+        metadata: Any,
+    ) -> Reply:
+        """Answer a ``send_image`` and its like. Source: R7.30, R7.31; decisions X5.
+
+        Args:
+            upload: brings the file to Canon; not called when nobody wants it.
+
+        Raises:
+            CanonOpsError: what ``upload`` raised.
+        """
+        conversation, caller = ConversationId(conversation_id), _caller()
+
+        def route() -> Stale | Hushed | Attach | Open:
+            return route_file(self._turns, conversation, caller, connected=self._is_open)
+
+        first = route()
+        if isinstance(first, Stale | Hushed):
+            return Reply(True, raw=first.raw)
+        file = await upload()
+        now = route()  # the run may have ended, or chosen silence, meanwhile
+        split = split_metadata(metadata)
+        staged = FileStaged(file, reply_to, split.metadata, split.options)
+        match now:
+            case Stale() | Hushed():
+                return Reply(True, raw=now.raw)
+            case Attach(turn_id=turn_id):
+                self.apply(turn_id, staged)
+                return Reply(True, raw={"staged": True, "turnId": turn_id})
+            case Open():
+                opened = self._open(now, conversation)
+                answered = self._answer_of(opened)
+                self.apply(opened, staged)
+                return self._settled(Kind.OWN, await answered)
 
     async def _follow(
         self, route: Route, conversation: ConversationId, text: str, *, reply_to: str | None, metadata: Any

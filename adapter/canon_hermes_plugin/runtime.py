@@ -40,6 +40,7 @@ from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.media.captures import CanonInboundMedia
+from canon_hermes_plugin.media.outgoing import FileWish
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox.store import Owed
 from canon_hermes_plugin.owner import Owner
@@ -310,6 +311,18 @@ class CanonRuntime:
     async def edit(self, conversation_id: str, message_id: str, text: str, *, finalize: bool, metadata: Any) -> Reply:
         """The host has more, or the last, of something it began to say."""
         return await self._desk.edit(conversation_id, message_id, text, finalize=finalize, metadata=metadata)
+
+    async def send_file(self, conversation_id: str, wish: FileWish, *, reply_to: str | None, metadata: Any) -> Reply:
+        """A file that the host wants to send."""
+        connected = self._connected
+        if connected is None:
+            return Reply(True, raw={"suppressedStaleOutput": True})
+        upload = partial(connected.outgoing.upload, conversation_id, wish)
+        try:
+            return await self._desk.send_file(conversation_id, upload, reply_to=reply_to, metadata=metadata)
+        except CanonOpsError as error:
+            logger.warning("Canon: a file could not be sent: %s", error.what)
+            return Reply(False, error=error.what)
 
     async def typing(self, conversation_id: str, *, on: bool, metadata: Any = None) -> None:
         """Switch the typing dots; a failure is not worth anybody's attention. Source: R6.10."""

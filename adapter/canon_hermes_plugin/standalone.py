@@ -12,7 +12,7 @@ Source: Canon adapter R7.40-R7.45.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,12 +23,15 @@ from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin import probe
 from canon_hermes_plugin.connecting import Credential
 from canon_hermes_plugin.credential import find_credential
+from canon_hermes_plugin.media.download import Fetched
+from canon_hermes_plugin.media.outgoing import FileMissing, FileWish, Outgoing, read_file, wish_of
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.outbox import operations
 from canon_hermes_plugin.outbox.half_sent import HalfSent
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_hermes_plugin.turn.events import OutgoingFile
 from canon_hermes_plugin.unasked import NotAdmitted, send_unasked
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
@@ -36,10 +39,12 @@ from canon_ops.errors import CanonOpsError, OutsideError
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.options import home_channel
 from canon_ops.wire.ids import ConversationId, unasked_message_id
+from canon_ops.wire.retry import Policy
 
 __all__ = ["HalfSentError", "NotAdmitted", "send_standalone"]
 
 FAILED: Final = "Canon standalone send failed: "
+FILES: Final = 10  # Canon wire 10.2
 
 
 class HalfSentError(OutsideError):
@@ -71,7 +76,8 @@ async def send_standalone(
         config: the host's platform configuration.
         chat_id: the conversation; the home channel when there is none.
         thread_id: not used: Canon has no threads, and a reply to it would be refused.
-        media_files: refused, this version sends text.
+        media_files: paths, or pairs of a path and whether it is a voice message; they go with the last part.
+        force_document: send pictures, recordings and films as plain files.
         home: the Hermes home whose outbox remembers a message that was half sent; None asks the host.
 
     Returns:
@@ -79,8 +85,9 @@ async def send_standalone(
     """
     if sentence := refusal():
         return _error(sentence)
-    if media_files:
-        return _error("files cannot be sent from outside the gateway")
+    wishes = [_wish(entry, as_document=force_document) for entry in media_files or []]
+    if len(wishes) > FILES:
+        return _error(f"Canon takes {FILES} files with a message, not {len(wishes)}")
     offload = Offload("canon-standalone")
     home = home or host_door.home_folder()
     try:
@@ -88,14 +95,24 @@ async def send_standalone(
         if not conversation_id:
             return _error("no conversation is named and CANON_HOME_CHANNEL is not set")
         credential = await find_credential(offload, partial(probe.surroundings_of, config))
-        return await _send(credential, conversation_id, message, HalfSent(home, offload, clock or SystemClock()))
+        notes = HalfSent(home, offload, clock or SystemClock())
+        return await _send(
+            credential, conversation_id, message, notes, wishes, lambda path: offload.run(read_file, path)
+        )
     except CanonOpsError as error:
         return _error(error.what)
     finally:
         offload.close()
 
 
-async def _send(credential: Credential, conversation_id: str, text: str, notes: HalfSent) -> dict[str, Any]:
+async def _send(
+    credential: Credential,
+    conversation_id: str,
+    text: str,
+    notes: HalfSent,
+    wishes: Sequence[FileWish],
+    read: Callable[[str], Awaitable[bytes]],
+) -> dict[str, Any]:
     await verify_environment(credential.connection, clock=notes.clock)
     own_id = unasked_message_id(secrets.token_hex(16))
     final = FinalMessage(own_id, ConversationId(conversation_id), text, names_turn=False)
@@ -105,7 +122,29 @@ async def _send(credential: Credential, conversation_id: str, text: str, notes: 
         for earlier in await notes.left_by(owner):
             with suppress(CanonOpsError):  # it stays in the outbox, and is no reason to keep the new one back
                 await _send_parts(api, earlier, owner, notes)
-        return {"success": True, "message_id": await _send_parts(api, operation, owner, notes)}
+        store = partial(api.upload_media, policy=Policy.IDEMPOTENT)
+        outgoing = Outgoing(store, fetch=_no_links, read=read)
+        files = [await outgoing.upload(conversation_id, wish) for wish in wishes]
+        whole = _with_files(operation, files)
+        return {"success": True, "message_id": await _send_parts(api, whole, owner, notes)}
+
+
+def _with_files(operation: Operation, files: Sequence[OutgoingFile]) -> Operation:
+    """The files ride on the last part, which is of the kind of the first of them. Source: R7.43."""
+    if not files:
+        return operation
+    attachments = tuple(file.attachment for file in files)
+    last = replace(operation.messages[-1], content_type=files[0].content_type, attachments=attachments)
+    return replace(operation, messages=(*operation.messages[:-1], last))
+
+
+async def _no_links(url: str) -> Fetched:
+    raise FileMissing("only files of this machine are sent from outside the gateway")
+
+
+def _wish(entry: Any, *, as_document: bool) -> FileWish:
+    path, is_voice = entry if isinstance(entry, tuple | list) else (entry, False)
+    return wish_of(str(path), is_voice=bool(is_voice), as_document=as_document)
 
 
 async def _agent_id(credential: Credential, api: CanonApi) -> str:

@@ -36,7 +36,13 @@ async def send_unasked(api: CanonApi, part: SendMessage) -> str:
         MalformedVerbAnswer: whether it was stored is unknown.
     """
     envelope = {"conversationId": part.conversation_id, "idempotencyKey": part.message_id}
-    options = {**part.options, "replyTo": part.reply_to, "metadata": dict(part.metadata) or None}
+    options = {
+        **part.options,
+        "replyTo": part.reply_to,
+        "metadata": dict(part.metadata) or None,
+        "contentType": part.content_type,
+        "attachments": [dict(attachment) for attachment in part.attachments] or None,
+    }
     chosen = {key: value for key, value in options.items() if value is not None}
     value = {"text": part.text, "messageOptions": chosen or None}
     answer = await api.verb("send_to", envelope, value, policy=Policy.IDEMPOTENT)

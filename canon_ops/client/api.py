@@ -193,9 +193,14 @@ class CanonApi:
         body = consume_body(kind, conversation_id, interaction_id, cancel=cancel)
         return as_object(await self.call("POST", "/runtime-interaction/consume", body, policy=Policy.SINGLE))
 
-    async def upload_media(self, body: JsonObject) -> JsonObject:
-        """Upload a file, base64 in ``data``; one attempt. As Canon answered. Source: Canon wire 10.1."""
-        return as_object(await self.call("POST", "/media/upload", body))
+    async def upload_media(self, body: JsonObject, *, policy: Policy = Policy.READ) -> JsonObject:
+        """Upload a file, base64 in ``data``. As Canon answered. Source: Canon wire 10.1.
+
+        Args:
+            policy: IDEMPOTENT for one that nothing refers to until it is known: a second upload only leaves a file
+                behind. The default makes one attempt.
+        """
+        return as_object(await self.call("POST", "/media/upload", body, policy=policy))
 
     async def verb(
         self,

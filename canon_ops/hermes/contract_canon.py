@@ -150,6 +150,13 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "send_clarify", "the agent asks its human",
         "chat_id", "question", "choices", "clarify_id", "session_key", "metadata",
     ),
+    _overridden("send_image", "a picture of the answer", "chat_id", "image_url", "caption", "reply_to", "metadata"),
+    _overridden("send_image_file", "the same", "chat_id", "image_path", "caption", "reply_to", "metadata"),
+    _overridden("send_voice", "a recording of it", "chat_id", "audio_path", "caption", "reply_to", "metadata"),
+    _overridden("send_video", "a film of it", "chat_id", "video_path", "caption", "reply_to", "metadata"),
+    _overridden(
+        "send_document", "a file of it", "chat_id", "file_path", "caption", "file_name", "reply_to", "metadata"
+    ),
     _overridden("send_typing", "typing dots", "chat_id", "metadata"),
     _overridden("stop_typing", "typing dots", "chat_id"),
     _overridden("on_processing_start", "a turn opens", "event"),

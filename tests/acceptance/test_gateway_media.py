@@ -173,3 +173,42 @@ def test_files_survive_a_crash(tmp_path: Path) -> None:
 
         assert read(stage) == [[0, "image/png", sha(PNG)]]
         assert len([row for row in stage.box.journal() if row["path"].startswith("/files/")]) == 2
+
+
+def test_an_answer_with_files_is_one_notification(tmp_path: Path) -> None:
+    """S7.47 in a gateway, streamed and not: text and files arrive once each, in order, and one message notifies."""
+    for name, data in (("chart.png", PNG), ("report.pdf", PDF)):
+        tmp_path.joinpath(name).write_bytes(data)
+    said = f"Here.\nMEDIA:{tmp_path / 'chart.png'}\nMEDIA:{tmp_path / 'report.pdf'}"
+    for streaming in (True, False):
+        folder = tmp_path / str(streaming)
+        folder.mkdir()
+        with canon_stage(folder, config={"streaming": {"enabled": streaming}}) as stage:
+            stage.box.fault("send-lost-response", times=1)
+            final = answer_to(stage.box, stage.box.human.say(None, f"[say {said}]"))
+
+            rows = [row for row in stage.box.transcript(None) if row["origin"] == "agent"]
+            assert [row["metadata"]["turnSemantics"] for row in rows] == ["progress", "progress", "turn_complete"]
+            assert [one["fileName"] for row in rows for one in row["attachments"]] == ["chart.png", "report.pdf"]
+            assert (rows[-1]["id"], rows[-1]["text"].strip()) == (final["id"], "Here.")
+            assert {row["metadata"]["turnId"] for row in rows} == {final["metadata"]["turnId"]}
+            assert stage.box.breaches() == []
+
+
+def test_files_that_are_owed_are_sent_once(tmp_path: Path) -> None:
+    """X1: killed while Canon takes no message, the next gateway sends text and file under the old ids, each once."""
+    tmp_path.joinpath("report.pdf").write_bytes(PDF)
+    with canon_stage(tmp_path) as stage:
+        fault = stage.box.fault("send-500-after-commit", burst=2, times=None)
+        message = stage.box.human.say(None, f"[say Here. MEDIA:{tmp_path / 'report.pdf'}]")
+        stage.box.wait("fired", name="send-500-after-commit", timeout_s=60)
+
+        stage.gateway.kill()
+        stage.box.human.calm()
+        stage.start_again()
+        answer_to(stage.box, message, timeout_s=120)
+
+        rows = [row for row in stage.box.transcript(None) if row["origin"] == "agent"]
+        assert fault.fired >= 1
+        assert [(row["text"].strip(), len(row["attachments"])) for row in rows] == [("", 1), ("Here.", 0)]
+        assert stage.box.breaches() == []

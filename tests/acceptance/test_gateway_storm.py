@@ -69,7 +69,6 @@ def test_a_fault_that_is_met_elsewhere_is_met_there() -> None:
     [
         (r"\bmark_read\(", "no read marks are sent yet"),
         (r"\bset_disposition\(", "no dispositions are sent yet"),
-        (r"/files/|\bcache_document_from_bytes\(", "files of people are not fetched yet"),
     ],
 )
 def test_what_is_not_met_yet_is_not_asked_for(word: str, reason: str) -> None:

@@ -34,6 +34,7 @@ from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.durable import Snapshot, read_once
 from canon_ops.sandbox.stage import WaitTimeout
 from canon_ops.sandbox.state import World
+from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage, start_gateway
 
 __all__ = ["STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
@@ -47,7 +48,9 @@ ANSWERS = (
     "[slow 2] [say {answer}]",
     '[tool todo {{"todos": []}}] [say {answer}]',
     "[wait 1] [say {answer}]",
+    "[slow 2] [say {answer}\nMEDIA:{file}]",
 )
+LOST_FILE = "could not be fetched"
 
 
 STEPS = (
@@ -152,7 +155,8 @@ def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False
     if not guard:
         config["gateway"] = {"restart_loop_guard": {"max_restarts": 0}}
     outcome = Outcome()
-    with canon_stage(folder, config=config) as stage:
+    folder.joinpath("report.pdf").write_bytes(PDF)
+    with canon_stage(folder, config=config, dotenv={"HERMES_ALLOW_PRIVATE_URLS": "true"}) as stage:
         human = stage.box.human
         people = [stage.box.endpoints.owner_id, "agent_sandbox"]
         rooms = [human.open_conversation(people, kind="direct") for _ in range(ROOMS)]
@@ -284,9 +288,17 @@ def _talk(stage: Stage, rooms: Sequence[str], outcome: Outcome, done: threading.
                 continue
             number += 1
             answer = f"answer {number} of {room}"
-            waiting[room] = stage.box.human.say(room, rng.choice(ANSWERS).format(answer=answer))
+            text = rng.choice(ANSWERS).format(answer=answer, file=stage.log.with_name("report.pdf"))
+            waiting[room] = stage.box.human.say(
+                room, text, attachments=_files(stage, room) if rng.random() < 0.3 else []
+            )
             outcome.wanted[waiting[room]] = answer
         done.wait(0.2)
+
+
+def _files(stage: Stage, room: str) -> list[dict[str, Any]]:
+    """What some messages carry: each run of them fetches it anew."""
+    return [stage.box.human.upload(PNG, mime_type="image/png", file_name="photo.png", conversation_id=room)]
 
 
 def _answers_to(stage: Stage, message_id: str) -> list[str]:
@@ -312,7 +324,15 @@ def _look(stage: Stage, rooms: Sequence[str], outcome: Outcome) -> None:
     outcome.salvaged = [str(entry["text"]) for entry in transcripts if entry["origin"] == "server"]
     allowed = {"one final a turn", "one answer a message"}  # counted here, with their marks
     outcome.breaches = [f"{each.rule}: {each.what}" for each in stage.box.breaches() if each.rule not in allowed]
+    sent = Counter(str(entry["metadata"].get("turnId")) for entry in transcripts if _is_file_of_ours(entry))
+    outcome.breaches += [f"the file of {turn} was sent {count} times" for turn, count in sent.items() if count > 1]
+    lost = [request.user_text for request in stage.model.requests if LOST_FILE in request.user_text]
+    outcome.breaches += [f"a run without its file: {text}" for text in lost]
     outcome.left = _left(stage)
+
+
+def _is_file_of_ours(entry: Mapping[str, Any]) -> bool:
+    return entry["origin"] == "agent" and bool(entry["attachments"])
 
 
 def _left(stage: Stage) -> list[tuple[str, str]]:

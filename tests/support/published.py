@@ -80,7 +80,6 @@ NOT_BUILT: Final[Mapping[tuple[str, str | None], str]] = {
     # test and its fault: what our plugin cannot do yet; each is expected to fail, and told once it does not
     ("test_it_releases_a_queued_message", None): "no dispositions are sent yet",
     ("test_trouble_costs_no_answer_and_doubles_none", "read-500"): "no read marks are sent yet",
-    ("test_a_file_goes_out", None): "files of the agent are not uploaded yet",
 }
 
 

@@ -136,6 +136,7 @@ VERBS: Final[Mapping[str, bool]] = {
 _REGISTERING: Final = "tests/unit/operate/test_register.py"
 _APPROVALS: Final = "tests/contract/test_approvals_trouble.py"
 _QUESTIONS: Final = "tests/contract/test_questions_trouble.py"
+_FILES: Final = "tests/acceptance/test_gateway_media.py"
 ELSEWHERE: Final[Mapping[str, str]] = {
     # met by setup, by our own client, or by the agent's tools: the test that lets it be met
     **dict.fromkeys(
@@ -153,11 +154,13 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     ),
     "discover-no-owner": _QUESTIONS,
     "upload-413": "tests/contract/test_client_acts.py",
+    "media-404": _FILES,
+    "media-oversize": _FILES,
+    "media-redirect": "tests/unit/canon_hermes_plugin/media/test_download.py",
 }  # fmt: skip
 
 NOT_YET: Final[Mapping[str, str]] = {
     # nothing of ours makes the request that it strikes
-    **dict.fromkeys(("media-404", "media-redirect", "media-oversize"), "files of people are not fetched yet"),
     "read-500": "no read marks are sent yet",
     "disposition-500": "no dispositions are sent yet",
 }

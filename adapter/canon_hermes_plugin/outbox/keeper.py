@@ -72,7 +72,7 @@ class Outbox:
                 return None
             again = store.repeated(transaction, self._owner, operation, now_ms=now_ms)
             stands = again or store.keep(transaction, self._owner, operation, now_ms=now_ms)
-            if item_id is not None and stands.texts == operation.texts:
+            if item_id is not None and stands.contents == operation.contents:
                 inbox.settle(transaction, self._owner, item_id, Settlement.ANSWER, now_ms=now_ms)
             return stands
 

@@ -23,11 +23,12 @@ Source: canon-adapter R7.12-R7.20; Canon wire 7.7, 7.8; defects D6, D54.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
+from canon_hermes_plugin.turn.events import FileStaged
 from canon_ops.wire.dispatch import ReplyBehavior, TurnSemantics
 from canon_ops.wire.ids import TurnId, is_unasked, message_id, part_id
 from canon_ops.wire.requests import SendMessage
@@ -55,6 +56,7 @@ TURNS_REMEMBERED: Final = 1_024  # ours: a turn has one operation, so only late 
 _ONLY_LAST: Final = ("turnSemantics", "turnComplete", "turnTrail", "messageChunk")
 
 V = TypeVar("V")
+Contents: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,11 @@ class Operation:
     @property
     def texts(self) -> tuple[str, ...]:
         return tuple(message.text for message in self.messages)
+
+    @property
+    def contents(self) -> Contents:
+        """What it says and shows: the same again is a repetition, anything else is another message."""
+        return tuple((message.text, *_links(message.attachments)) for message in self.messages)
 
     @property
     def remaining(self) -> tuple[SendMessage, ...]:
@@ -152,14 +159,13 @@ def reserve(book: Book, final: FinalMessage) -> Reserved | Refused:
         The unsettled operation of the turn when the parts are the same, whatever else the caller says now: reply
         target, metadata and options are those of the first attempt.
     """
-    texts = split(final.text)
     turn_id = final.turn_id
     if turn_id is None:
-        return Reserved(book, _operation(final, texts, 1), is_replay=False)
+        return Reserved(book, _operation(final, 1), is_replay=False)
     before = book.unsettled.get(turn_id)
+    operation = _operation(final, book.settled.get(turn_id, 0) + 1)
     if before is not None:
-        return Reserved(book, before, is_replay=True) if before.texts == texts else Refused(before)
-    operation = _operation(final, texts, book.settled.get(turn_id, 0) + 1)
+        return Reserved(book, before, is_replay=True) if before.contents == operation.contents else Refused(before)
     return Reserved(_kept(book, operation), operation, is_replay=False)
 
 
@@ -208,37 +214,67 @@ def put_aside(book: Book, operation: Operation) -> Book:
     return book if operation.turn_id is None else replace(book, unsettled=_without(book.unsettled, operation.turn_id))
 
 
-def leading_metadata(metadata: Mapping[str, Any], chunk: Mapping[str, Any]) -> dict[str, Any]:
+def leading_metadata(metadata: Mapping[str, Any], chunk: Mapping[str, Any] | None) -> dict[str, Any]:
     """The metadata of a part that is not the last: it neither notifies nor asks for an answer. Source: R7.14."""
     kept = {key: value for key, value in metadata.items() if key not in _ONLY_LAST}
-    return {
+    leading = {
         **kept,
         "turnSemantics": TurnSemantics.PROGRESS.value,
         "replyBehavior": ReplyBehavior.SUPPRESS_AUTO_REPLY.value,
-        "messageChunk": dict(chunk),
     }
+    return leading if chunk is None else {**leading, "messageChunk": dict(chunk)}
 
 
-def _operation(final: FinalMessage, texts: tuple[str, ...], ordinal: int) -> Operation:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One message to be: some text, or the end of a caption with its file."""
+
+    text: str
+    chunk: dict[str, Any] | None = None
+    file: FileStaged | None = None
+
+
+def _operation(final: FinalMessage, ordinal: int) -> Operation:
     base = message_id(final.conversation_id, final.turn_id, ordinal)
-    count = len(texts)
-    chunks = [_chunk(index, count, base) for index in range(1, count + 1)] if count > 1 else [None]
-    metadata = _final_metadata(final, chunks[-1])
+    parts = _parts(final, base)
+    count = len(parts)
     messages = []
-    for index, (text, chunk) in enumerate(zip(texts, chunks, strict=True), start=1):
-        is_last = index == count
+    for index, part in enumerate(parts, start=1):
+        is_last, own = index == count, part.file
+        source = final if own is None else replace(final, metadata=own.metadata, options=own.options)
+        metadata = _final_metadata(source, part.chunk)
         messages.append(
             SendMessage(
                 conversation_id=final.conversation_id,
-                text=text,
+                text=part.text,
                 message_id=base if count == 1 or base is None else part_id(base, index),
                 reply_to=final.reply_to,
-                metadata=metadata if is_last or chunk is None else leading_metadata(metadata, chunk),
+                metadata=metadata if is_last else leading_metadata(metadata, part.chunk),
+                content_type=own.file.content_type if own is not None else None,
+                attachments=(own.file.attachment,) if own is not None else (),
                 reply_authority=final.authority,
-                options=final.options if is_last else {},
+                options=source.options if is_last or own is not None else {},
             )
         )
     return Operation(final.turn_id, ordinal, tuple(messages))
+
+
+def _parts(final: FinalMessage, base: str | None) -> tuple[_Part, ...]:
+    """The files in their order, each behind what does not fit into its message; then the text. Source: X5, R7.31."""
+    parts: list[_Part] = []
+    for file in final.files:
+        *before, last = split(file.file.caption)
+        parts += [*(_Part(text) for text in before), _Part(last, file=file)]
+    if final.text.strip() or not parts:
+        texts = split(final.text)
+        count = len(texts)
+        chunks = [_chunk(index, count, base) for index in range(1, count + 1)] if count > 1 else [None]
+        parts += [_Part(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
+    return tuple(parts)
+
+
+def _links(attachments: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    return (str(attachment.get("url")) for attachment in attachments)
 
 
 def _chunk(index: int, count: int, base: str | None) -> dict[str, Any]:

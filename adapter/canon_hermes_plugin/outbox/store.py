@@ -171,7 +171,7 @@ def keep(transaction: Transaction, owner: Owner, operation: Operation, *, now_ms
     before = transaction.one(OF_TURN, values)
     if before is not None:
         stands = _operation(transaction, before)
-        if stands.texts == operation.texts:
+        if stands.contents == operation.contents:
             _wake(transaction, owner, stands, now_ms=now_ms)
             return stands
         if before["in_doubt"]:
@@ -201,7 +201,7 @@ def repeated(transaction: Transaction, owner: Owner, operation: Operation, *, no
     values = {**columns(owner), "conversation_id": conversation_id, "since_ms": since_ms}
     for row in transaction.all(HELD_HERE, values):
         held = _operation(transaction, row)
-        if held.texts == operation.texts:
+        if held.contents == operation.contents:
             _wake(transaction, owner, held, now_ms=now_ms)
             return held
     return None

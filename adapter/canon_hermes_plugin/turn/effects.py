@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from canon_hermes_plugin.turn.events import Outcome
+from canon_hermes_plugin.turn.events import FileStaged, Outcome
 from canon_ops.wire.dispatch import TurnSemantics
 from canon_ops.wire.ids import ConversationId, TurnId
 from canon_ops.wire.messages import ReplyAuthority
@@ -96,6 +96,7 @@ class Final:
         metadata: what the host asked for; semantics, turn id, chunk and trail are added when it is cut.
         options: likewise, without ``messageId``; ``authority`` goes on every part.
         trail: compact blocks, empty for a quiet turn.
+        files: messages of their own before the text; without a text the last of them is the final message.
     """
 
     turn_id: TurnId | None
@@ -108,6 +109,7 @@ class Final:
     trail: tuple[BlockObject, ...] = ()
     semantics: TurnSemantics = TurnSemantics.TURN_COMPLETE
     names_turn: bool = True
+    files: tuple[FileStaged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

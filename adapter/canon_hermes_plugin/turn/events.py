@@ -14,6 +14,7 @@ from canon_ops.wire.messages import ReplyAuthority
 __all__ = [
     "Due",
     "Ended",
+    "FileStaged",
     "FinalDeferred",
     "FinalRejected",
     "FinalSettled",
@@ -24,6 +25,7 @@ __all__ = [
     "ModelCalled",
     "Opening",
     "Outcome",
+    "OutgoingFile",
     "PreviewEnded",
     "QueueChanged",
     "Silenced",
@@ -98,6 +100,36 @@ class Staged:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     after_tools: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingFile:
+    """A file of the agent that Canon has, and no message refers to yet.
+
+    Attributes:
+        attachment: as Canon named it; it goes into the message as it is.
+        content_type: the message's, ``image``, ``audio``, ``video`` or ``file``.
+        caption: the words with it.
+    """
+
+    attachment: Mapping[str, Any]
+    content_type: str
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStaged:
+    """A file that the run wants to send, or the one of a message beside the runs.
+
+    Attributes:
+        metadata: for its message.
+        options: likewise.
+    """
+
+    file: OutgoingFile
+    reply_to: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +260,7 @@ class FinalRejected:
 
 TurnEvent: TypeAlias = (
     Staged
+    | FileStaged
     | ToolStarted
     | ToolFinished
     | ModelCalled

@@ -21,6 +21,8 @@ event                 OPEN                        FLUSHING         DELIVERING   
 ====================  ==========================  ===============  ==================  =============  ==============
 Staged                stage, show (no run behind  -                -                   -              -
                       it: a final ends it)
+FileStaged            stage (no run behind it:    -                -                   -              -
+                      that ends it)
 ToolStarted           seal, drop candidate, show  -                -                   -              -
 ToolFinished,         record, show                -                -                   -              -
 SubagentStopped
@@ -42,6 +44,8 @@ FinalRejected         -                           -                warn, to CLOS
 Invariants, each the end of a bug that the reference has:
 
 * DeliverFinal is emitted at most once in the life of a turn, and never after a silence that was not lifted.
+* Files wait for the end like the text does, and go before it in one operation; without a text the last of them is the
+  final message. After a silence, a failure or a stop none of them goes.
 * Speech that arrives after the tool that followed it is still narration: the host marks the first segment after its
   tools, and that segment begins the candidate anew.
 * The last text is written to the node before DeliverFinal; the node is deleted only after Canon has the final message,
@@ -79,6 +83,7 @@ from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.turn.events import (
     Due,
     Ended,
+    FileStaged,
     FinalDeferred,
     FinalRejected,
     FinalSettled,
@@ -160,6 +165,9 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
     match event:
         case Staged():
             return _stage(turn, event, now_ms=now_ms)
+        case FileStaged():
+            staged = replace(turn, files=(*turn.files, event))
+            return Step(staged) if turn.is_lifecycle else _end(staged, Ended(Outcome.SUCCESS), now_ms=now_ms)
         case ToolStarted():
             return _tool_started(turn, event, now_ms=now_ms)
         case ToolFinished():
@@ -352,7 +360,7 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     if turn.interrupted and (event.handed_over or not _has_answer(turn)):
         outcome = Outcome.CANCELLED  # a run that was stopped may end well in the host's eyes, only with nothing to say
     turn = replace(turn, ended=replace(event, outcome=outcome), activity=turn.activity.finished())
-    if event.put_off and not (turn.ran or turn.candidate or turn.silenced):
+    if event.put_off and not (turn.ran or turn.candidate or turn.files or turn.silenced):
         closed = replace(turn, phase=Phase.CLOSED, preview=previews.drop(turn.preview))
         put_off = TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE, goes_on=True)
         return Step(closed, (put_off,))
@@ -374,30 +382,45 @@ def _flush(turn: Turn, *, now_ms: int) -> Step:
     if turn.silenced:
         closed = _close(turn, Evidence.SILENCE, clear=True)
         return Step(closed.turn, (RetireNode(turn.id, turn.conversation_id), *closed.effects))
-    if candidate is not None and delivers:
-        return Step(replace(turn, phase=Phase.DELIVERING), (DeliverFinal(_final(turn, candidate)),))
+    if delivers:
+        unfinished = () if candidate is None or candidate.is_deliverable else _unfinished(turn)
+        final = _final(turn, candidate if candidate is not None and candidate.is_deliverable else Candidate())
+        return Step(replace(turn, phase=Phase.DELIVERING), (*unfinished, DeliverFinal(final)))
     closed = _close(turn, Evidence.NONE, clear=turn.may_hold_node)
     return Step(closed.turn, (*_unfinished(turn), *closed.effects))
 
 
 def _has_answer(turn: Turn) -> bool:
-    return turn.candidate is not None and turn.candidate.is_deliverable
+    return bool(turn.files) or (turn.candidate is not None and turn.candidate.is_deliverable)
 
 
 def _final(turn: Turn, candidate: Candidate) -> FinalMessage:
     has_trail = turn.is_lifecycle and not turn.opening.quiet
+    text, files = candidate.text, turn.files
+    if turn.opening.is_recovered and text:
+        text = ANSWER_MARK + text
+    elif turn.opening.is_recovered:
+        last = replace(files[-1].file, caption=(ANSWER_MARK + files[-1].file.caption).strip())
+        files = (*files[:-1], replace(files[-1], file=last))
     return FinalMessage(
         turn_id=turn.id,
         conversation_id=turn.conversation_id,
-        text=ANSWER_MARK + candidate.text if turn.opening.is_recovered else candidate.text,
-        reply_to=candidate.reply_to,
+        text=text,
+        reply_to=candidate.reply_to or _reply_to(turn),
         metadata=candidate.metadata,
         options=candidate.options,
         authority=turn.opening.authority,
         trail=final_trail(turn.activity) if has_trail else (),
         semantics=turn.opening.semantics,
         names_turn=turn.opening.kind is not Kind.OWN,
+        files=files,
     )
+
+
+def _reply_to(turn: Turn) -> str | None:
+    """What files without a text answer: what the host says, else the message that opened the turn."""
+    named = next((staged.reply_to for staged in turn.files if staged.reply_to), None)
+    return named or (turn.opening.source_message_id if turn.files else None)
 
 
 def _unfinished(turn: Turn) -> tuple[Effect, ...]:
@@ -415,7 +438,7 @@ def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
     published: tuple[Effect, ...] = ()
     if turn.state is not None and turn.state.is_open:
         turn, published = _publish(turn, _closing_state(ended.outcome))
-    turn = replace(turn, phase=Phase.CLOSED, candidate=None, preview=previews.drop(turn.preview))
+    turn = replace(turn, phase=Phase.CLOSED, candidate=None, files=(), preview=previews.drop(turn.preview))
     closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence)
     return Step(turn, (*cleared, *published, closed))
 

@@ -39,8 +39,10 @@ from canon_ops.wire.dispatch import TurnSemantics
 from canon_ops.wire.ids import ConversationId, TurnId, turn_of
 
 __all__ = [
+    "Attach",
     "Auxiliary",
     "Duplicate",
+    "Hushed",
     "Marks",
     "Open",
     "Plain",
@@ -49,6 +51,7 @@ __all__ = [
     "Stage",
     "Stale",
     "route_edit",
+    "route_file",
     "route_send",
 ]
 
@@ -159,6 +162,24 @@ class Duplicate:
         return {"duplicateFinal": True, "turnId": self.turn_id}
 
 
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Feed a ``FileStaged`` to ``turn_id``."""
+
+    turn_id: TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class Hushed:
+    """Answer success, write nothing: the turn has chosen to say nothing. Source: R7.31."""
+
+    turn_id: TurnId
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        return {"silenced": True, "turnId": self.turn_id}
+
+
 Route: TypeAlias = Stale | Auxiliary | Stage | Open | Replay | Plain | Duplicate
 
 
@@ -190,6 +211,24 @@ def route_send(turns: Turns, conversation: ConversationId, caller: Caller, marks
     if follow_up is not None and marks.notify and has_answer:
         return Stage(follow_up.turn_id, finalized=True, is_new=True)
     return Stage(mine.id, finalized=marks.notify, is_new=True)
+
+
+def route_file(
+    turns: Turns, conversation: ConversationId, caller: Caller, *, connected: bool
+) -> Stale | Hushed | Attach | Open:
+    """Decide about a file: it belongs to the run that sends it, whatever its marks; anybody else's is its own message.
+
+    Source: R7.31, X5; defect D14.
+    """
+    if not connected:
+        return Stale()
+    own = turns.current(caller.bound) if caller.bound is not None else None
+    if own is not None and _is_over(turns, own, conversation):
+        return Stale()
+    mine = next((turn for turn in turns.open_in(conversation) if turn.id == own), None)
+    if mine is None:
+        return Open(Kind.OWN, finalized=True)
+    return Hushed(mine.id) if mine.silenced else Attach(mine.id)
 
 
 def route_edit(

@@ -9,7 +9,7 @@ from typing import Any
 
 from canon_hermes_plugin.streaming.preview import Preview
 from canon_hermes_plugin.turn.effects import Effect
-from canon_hermes_plugin.turn.events import Ended, Kind, Opening, Staged
+from canon_hermes_plugin.turn.events import Ended, FileStaged, Kind, Opening, Staged
 from canon_ops.wire.activity import Activity
 from canon_ops.wire.ids import ConversationId, TurnId
 from canon_ops.wire.requests import TurnPhase
@@ -82,6 +82,7 @@ class Turn:
 
     Attributes:
         opening: what was decided when it opened.
+        files: what goes with the final message, in the order in which the host sent it.
         state: the last state published; None when none was.
         doing: the state that the next node write will be followed by.
         rounds_awaited: rounds of tools that have started, less the speech that the host has marked as following one.
@@ -103,6 +104,7 @@ class Turn:
     activity: Activity
     phase: Phase = Phase.OPEN
     candidate: Candidate | None = None
+    files: tuple[FileStaged, ...] = ()
     preview: Preview = field(default_factory=Preview)
     state: TurnPhase | None = None
     doing: TurnPhase = TurnPhase.STREAMING

@@ -8,10 +8,11 @@ Source: decisions X1, X9.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,6 +28,7 @@ from canon_ops.durable.problems import NoDatabase
 from canon_ops.errors import ExitCode, NotFoundError
 from canon_ops.operate.writing import require_consent
 from canon_ops.runtime.clock import SystemClock
+from canon_ops.wire.messages import Attachment
 
 __all__ = ["discard_command", "list_command", "retry_command", "show_command"]
 
@@ -202,7 +204,13 @@ def _path(context: Context) -> Path:
 
 
 def _said(posting: Posting) -> str:
-    return "\n".join(posting.operation.texts)
+    """What people will read, and the files beside it by their names."""
+    lines = [line for message in posting.operation.messages for line in (message.text, *_names(message.attachments))]
+    return "\n".join(line for line in lines if line)
+
+
+def _names(attachments: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (f"[{Attachment.parse(attachment).label()}]" for attachment in attachments)
 
 
 def _row(posting: Posting) -> PostingRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,11 +133,42 @@ async def test_a_thread_is_no_message_to_reply_to(box: CanonSandbox) -> None:
     assert "thread-7" not in str(request)
 
 
-async def test_files_are_refused(box: CanonSandbox) -> None:
-    """R7.41: a message with files is not sent without them."""
-    result = await send_standalone(platform_config(box), ROOM, "see attached", media_files=["x.png"])
+async def test_files_ride_on_the_last_part(box: CanonSandbox, tmp_path: Path) -> None:
+    """R7.43: uploaded first, all of them on the last part, which is of the kind of the first one."""
+    for name in ("chart.png", "note.ogg"):
+        tmp_path.joinpath(name).write_bytes(b"bytes of " + name.encode())
+    files = [str(tmp_path / "chart.png"), (str(tmp_path / "note.ogg"), True)]
 
-    assert "files cannot be sent" in result["error"] and posted(box) == []
+    result = await send_standalone(platform_config(box), ROOM, "ש" * 3_900, media_files=files)
+
+    *leading, last = posted(box)
+    assert result == {"success": True, "message_id": last["id"]}
+    assert (len(leading), any(part["attachments"] for part in leading)) == (2, False)
+    assert [(one["fileName"], one["kind"]) for one in last["attachments"]] == [
+        ("chart.png", "image"), ("note.ogg", "audio"),
+    ]  # fmt: skip
+    assert (last["contentType"], last["metadata"]["turnSemantics"]) == ("image", "turn_complete")
+
+
+async def test_files_alone_are_a_message(box: CanonSandbox, tmp_path: Path) -> None:
+    """R7.43: without a text too; as a plain file when the host wants that."""
+    tmp_path.joinpath("chart.png").write_bytes(b"x")
+
+    result = await send_standalone(
+        platform_config(box), ROOM, "", media_files=[str(tmp_path / "chart.png")], force_document=True
+    )
+
+    (message,) = posted(box)
+    assert (result["success"], message["text"], len(message["attachments"])) == (True, "", 1)
+
+
+@pytest.mark.parametrize("files", [["gone.png"], ["x.txt"] * 11, [("gone.ogg", True)]], ids=len)
+async def test_a_file_that_cannot_be_sent_sends_nothing(box: CanonSandbox, files: list[Any]) -> None:
+    """R7.41: a missing file, or more than Canon takes, is an error that names it; nothing is posted."""
+    result = await send_standalone(platform_config(box), ROOM, "see attached", media_files=files)
+
+    assert result["error"].startswith("Canon standalone send failed: ")
+    assert posted(box) == []
 
 
 async def test_without_credentials_there_is_an_error() -> None:

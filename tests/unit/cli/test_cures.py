@@ -44,6 +44,11 @@ NEEDS_NO_CURE = {
     "FrameTooLarge": "the peer's fault; the plugin reconnects",
     "MalformedVerbAnswer": "the peer's fault, told to the model",
     "NotAdmitted": "Canon's word about one message, told to the host",
+    "UnsafeUrl": "a stranger's link; the message says that its file is missing",
+    "TookTooLong": "likewise",
+    "AnswerTooLarge": "likewise",
+    "FileMissing": "a file that the agent named, told to the host",
+    "FileTooLarge": "likewise",
 }
 
 # Rooms that answer to programs: a test of the sandbox's human side, a caller of the database.

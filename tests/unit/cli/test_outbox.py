@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,21 @@ def test_a_message_is_shown_whole_and_its_capability_is_not(program: Runner, out
     assert document.json["data"]["message"]["error"] == "no such room"
     assert len(document.json["data"]["message_ids"]) == 1
     assert "t" * 40 not in ran.out + document.out
+
+
+def test_a_file_is_shown_by_its_name(program: Runner, home: Path) -> None:
+    """D14: a part that is a file says which; its link may hold a token and is not shown."""
+    (home / ".hermes").mkdir()
+    whole = an_operation("look", turn="t1")
+    attachment = {"kind": "file", "fileName": "report.pdf", "url": "https://files.example/x?token=secret"}
+    (message,) = whole.messages
+    with_file = replace(whole, messages=(replace(message, attachments=(attachment,)),))
+    write_once(state_path(home / ".hermes"), SCHEMA, store.keep, OWNER, with_file, now_ms=NOW)
+
+    shown, document = program("outbox", "show", "1"), program("outbox", "show", "1", "--json")
+
+    assert shown.out.endswith("look\n[file attachment: report.pdf]\n")
+    assert "secret" not in shown.out + document.out
 
 
 def test_a_refused_message_is_sent_again_when_a_person_says_so(program: Runner, outbox: Path) -> None:

@@ -15,6 +15,8 @@ from canon_ops.client.errors import ApiError, MalformedAnswer, RequestFailed, Tr
 from canon_ops.client.pinned import AnswerTooLarge, Pinned
 from canon_ops.client.transport import Answer
 from canon_ops.runtime.clock import Clock, ManualClock, SystemClock
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.wire.retry import TransportKind
 from tests.support.files import PNG
 from tests.support.loopback import Exchange, answer, loopback, until
@@ -139,6 +141,24 @@ async def test_a_redirect_is_followed_to_its_own_address() -> None:
         (f"https://{PUBLIC}:443/a", "files.example", "files.example"),
         ("https://1.1.1.1:443/b", "cdn.example", "cdn.example"),
     ]
+
+
+async def test_a_server_that_points_into_the_inside_is_not_followed() -> None:
+    """S4.28 with Canon's own server: its link is fetched, the private address that it names instead is not."""
+    leave = iter([True, False])  # the sandbox itself lies on loopback
+
+    async def allows() -> bool:
+        return next(leave)
+
+    with CanonSandbox(CanonOptions()) as box:
+        fault = box.fault("media-redirect")
+        url = box.human.upload(PNG, mime_type="image/png", file_name="a.png")["url"]
+        with pytest.raises(UnsafeUrl):
+            await Downloads(
+                addresses_of=Names([LOOPBACK], ["10.0.0.1"]), allows_private=allows, clock=SystemClock()
+            ).fetch(url)
+
+    assert fault.fired == 1
 
 
 async def test_a_circle_of_redirects_ends() -> None:
