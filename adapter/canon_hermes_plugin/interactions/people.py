@@ -208,8 +208,9 @@ class People:
         by, expected = text_of(response, "respondedBy"), asked.responder or receipt.responder
         if asked.owner_only:
             expected = self._owner_id() or expected
-        if by and expected and by != expected:
-            logger.warning("Canon: approval %s was answered by %s, who was not asked", approval_id, by)
+        if response.get("status") == "allow" and (by is None or (expected is not None and by != expected)):
+            who = "somebody who was not asked" if by else "nobody who is named"
+            logger.warning("Canon: approval %s was allowed by %s; it counts as refused", approval_id, who)
             return command_approval.DENY
         said = response.get("allowSessionRule", receipt.allows_rule)
         return choice_of(response, allows_rule=asked.allows_rule and said is not False)

@@ -248,7 +248,8 @@ async def test_a_session_rule(scene: Scene, rule: bool, receipt: dict[str, Any],
     scene.canon.receipt = receipt
     reply = await scene.command(allow_session=rule)
     approval_id = scene.canon.request["approvalId"]
-    scene.canon.answers[approval_id] = {"status": "allow", "sessionRule": {"type": "approve-all"}}
+    rule_given = {"type": "approve-all"}
+    scene.canon.answers[approval_id] = {"status": "allow", "respondedBy": OWNER, "sessionRule": rule_given}
 
     await pass_time(scene)
 
@@ -291,6 +292,18 @@ async def test_an_answer_of_somebody_else(scene: Scene, sudo: bool) -> None:
     await scene.command("sudo rm x" if sudo else "rm x")
     by = "member-9" if sudo else "member-8"
     scene.canon.answers[scene.canon.request["approvalId"]] = {"status": "allow", "respondedBy": by}
+
+    await pass_time(scene)
+
+    assert scene.host.waiting[0].told == ["deny"]
+
+
+@pytest.mark.parametrize("by", [None, "", "stranger"])
+async def test_an_answer_of_nobody_in_particular(scene: Scene, by: str | None) -> None:
+    """R9.10: a yes that does not say whose it is allows nothing."""
+    scene.open_turn()
+    await scene.command()
+    scene.canon.answers[scene.canon.request["approvalId"]] = {"status": "allow"} | ({"respondedBy": by} if by else {})
 
     await pass_time(scene)
 
