@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crash_canon import Hits, Outcome, crash, schedule
+from tests.support.crash_canon import ASKING, Hits, Outcome, crash, schedule
 
 pytestmark = [pytest.mark.host]
 
@@ -52,6 +52,20 @@ def check(outcome: Outcome, capsys: pytest.CaptureFixture[str], label: str, hits
 def test_three_kills_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits) -> None:
     """T1: at work, idle and while it starts; the slice of `make crash-canon` that every run has."""
     check(crash(tmp_path, schedule(1, 3), seed=1), capsys, "seed 1", hits)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_three_kills_while_people_are_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits) -> None:
+    """T1, D17: with agents that wait for people nothing is lost either, and no request of a dead run stays behind."""
+    check(crash(tmp_path, schedule(3, 3), seed=3, scripts=ASKING), capsys, "asking, seed 3", hits)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+def test_twenty_kills_while_people_are_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits) -> None:
+    """T1, D17: the same for twenty kills."""
+    check(crash(tmp_path, schedule(41, 20), seed=41, scripts=ASKING), capsys, "asking, seed 41", hits)
 
 
 @pytest.mark.long

@@ -32,12 +32,13 @@ from canon_hermes_plugin.state_file import SCHEMA
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.durable import Snapshot, read_once
+from canon_ops.sandbox.answering import AnswerRefused
 from canon_ops.sandbox.stage import WaitTimeout
 from canon_ops.sandbox.state import World
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage, start_gateway
 
-__all__ = ["STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
+__all__ = ["ASKING", "STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
 
 ROOMS = 4
 ANSWER_S = 45.0
@@ -53,12 +54,20 @@ ANSWERS = (
 LOST_FILE = "could not be fetched"
 
 
+ASKING = (
+    '[tool clarify {{"question": "Which?", "choices": ["a", "b"]}}][say {answer}]',
+    '[tool terminal {{"command": "rm -rf /tmp/canon-crash-nothing"}}][say {answer}]',
+)
+"""What makes an agent wait for a person, who answers after a moment whoever asked."""
+
+
 STEPS = (
     "quiet",  # nothing was under way
     "recorded",  # the message was on our disk
     "handed",  # the host had it
     "started",  # its run had begun, and people saw nothing of it
     "shown",  # and people saw something of it
+    "asked",  # a person was asked, and had not answered
     "owed",  # its answer was in the outbox, and not on Canon for certain
     "closing",  # Canon had the answer; the turn was not closed, or its node not gone
 )
@@ -144,12 +153,21 @@ def schedule(seed: int, kills: int) -> list[Kill]:
     return [Kill(moment, rng.uniform(0.3, 4.0) if moment is Moment.START else rng.uniform(0, 3)) for moment in moments]
 
 
-def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False, rest_s: float = 0.0) -> Outcome:
+def crash(
+    folder: Path,
+    kills: Sequence[Kill],
+    *,
+    seed: int,
+    guard: bool = False,
+    rest_s: float = 0.0,
+    scripts: Sequence[str] = ANSWERS,
+) -> Outcome:
     """Play a schedule.
 
     Args:
         guard: leave the host's guard against restart loops on.
         rest_s: how long the gateway is left alone before each kill, once it is ready.
+        scripts: what the agent does for each message, one of them at random.
     """
     config: dict[str, Any] = {"platforms": {"canon": {"typing_indicator": False}}}
     if not guard:
@@ -162,8 +180,11 @@ def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False
         rooms = [human.open_conversation(people, kind="direct") for _ in range(ROOMS)]
         stage.box.wait("answer", to=human.say(None, "[say ready]"), timeout_s=60)
         done = threading.Event()
-        talker = threading.Thread(target=_talk, args=(stage, rooms, outcome, done, random.Random(seed)))
+        talker = threading.Thread(target=_talk, args=(stage, rooms, outcome, done, random.Random(seed), scripts))
+        settled = threading.Event()
+        answerer = threading.Thread(target=_answer_questions, args=(stage, settled))
         talker.start()
+        answerer.start()
         try:
             for kill in kills:
                 outcome.spared += _spare(stage)
@@ -174,8 +195,12 @@ def crash(folder: Path, kills: Sequence[Kill], *, seed: int, guard: bool = False
         finally:
             done.set()
             talker.join()
-        stage.gateway.wait_ready(timeout_s=READY_S)
-        _wait_for_answers(stage, outcome)
+        try:
+            stage.gateway.wait_ready(timeout_s=READY_S)
+            _wait_for_answers(stage, outcome)
+        finally:
+            settled.set()
+            answerer.join()
         _look(stage, rooms, outcome)
     return outcome
 
@@ -250,15 +275,20 @@ def _steps(stage: Stage, rooms: Sequence[str]) -> list[str]:
     shown = stage.box.engine.read(
         lambda world: {room for (room, _), node in world.nodes.items() if not node.is_empty()}
     )
-    return [_step(room, states, owed, turns, shown) for room in rooms]
+    asked = {one["conversation_id"] for one in stage.box.human.interactions(state="pending")}
+    return [_step(room, states, owed, turns, shown, asked) for room in rooms]
 
 
-def _step(room: str, states: Mapping[str, str], owed: Set[str], turns: Set[str], shown: Set[str]) -> str:
+def _step(
+    room: str, states: Mapping[str, str], owed: Set[str], turns: Set[str], shown: Set[str], asked: Set[str]
+) -> str:
     if room in owed:
         return "owed"
     state = states.get(room)
     if state is None:
         return "closing" if room in turns else "quiet"
+    if state == "started" and room in asked:
+        return "asked"
     return "shown" if state == "started" and room in shown else state
 
 
@@ -277,7 +307,24 @@ def _is_at_work(world: World) -> bool:
     return any(log.last is not None and log.last["state"] not in closed for log in world.turns.values())
 
 
-def _talk(stage: Stage, rooms: Sequence[str], outcome: Outcome, done: threading.Event, rng: random.Random) -> None:
+def _answer_questions(stage: Stage, done: threading.Event) -> None:
+    """Let people answer whatever they are asked, some moments later, whether or not somebody still waits for it."""
+    human = stage.box.human
+    while not done.wait(0.7):
+        for asked in human.interactions(state="pending"):
+            content = {"decision": "allow"} if asked["kind"] == "approval" else {"value": "a"}
+            with suppress(AnswerRefused):  # it was taken back in this very moment
+                human.answer(asked["id"], kind=asked["kind"], **content)
+
+
+def _talk(
+    stage: Stage,
+    rooms: Sequence[str],
+    outcome: Outcome,
+    done: threading.Event,
+    rng: random.Random,
+    scripts: Sequence[str],
+) -> None:
     """Say something in each room, and the next thing when that was answered, until told to stop."""
     waiting: dict[str, str] = {}
     number = 0
@@ -288,7 +335,7 @@ def _talk(stage: Stage, rooms: Sequence[str], outcome: Outcome, done: threading.
                 continue
             number += 1
             answer = f"answer {number} of {room}"
-            text = rng.choice(ANSWERS).format(answer=answer, file=stage.log.with_name("report.pdf"))
+            text = rng.choice(scripts).format(answer=answer, file=stage.log.with_name("report.pdf"))
             waiting[room] = stage.box.human.say(
                 room, text, attachments=_files(stage, room) if rng.random() < 0.3 else []
             )
@@ -321,7 +368,7 @@ def _wait_for_answers(stage: Stage, outcome: Outcome) -> None:
 def _look(stage: Stage, rooms: Sequence[str], outcome: Outcome) -> None:
     outcome.answers = {message: _answers_to(stage, message) for message in outcome.wanted}
     transcripts = [entry for room in (None, *rooms) for entry in stage.box.transcript(room)]
-    outcome.salvaged = [str(entry["text"]) for entry in transcripts if entry["origin"] == "server"]
+    outcome.salvaged = [str(entry["text"]) for entry in transcripts if _is_salvaged(entry)]
     allowed = {"one final a turn", "one answer a message"}  # counted here, with their marks
     outcome.breaches = [f"{each.rule}: {each.what}" for each in stage.box.breaches() if each.rule not in allowed]
     sent = Counter(str(entry["metadata"].get("turnId")) for entry in transcripts if _is_file_of_ours(entry))
@@ -335,7 +382,14 @@ def _is_file_of_ours(entry: Mapping[str, Any]) -> bool:
     return entry["origin"] == "agent" and bool(entry["attachments"])
 
 
+def _is_salvaged(entry: Mapping[str, Any]) -> bool:
+    """Whether the server made a message of a node; requests and the receipts of their answers are its own, too."""
+    return entry["origin"] == "server" and "turnTrail" in entry.get("metadata", {})
+
+
 def _left(stage: Stage) -> list[tuple[str, str]]:
     path = state_path(stage.home.home.path)
-    sql = "SELECT item_id, state FROM inbox WHERE state <> 'settled' UNION ALL SELECT turn_id, state FROM outbox"
-    return [tuple(row) for row in read_once(path, SCHEMA, lambda snapshot: snapshot.all(sql))]
+    sql = """SELECT item_id, state FROM inbox WHERE state <> 'settled' UNION ALL SELECT turn_id, state FROM outbox
+        UNION ALL SELECT request_id, 'asked' FROM open_requests"""
+    rows = [tuple(row) for row in read_once(path, SCHEMA, lambda snapshot: snapshot.all(sql))]
+    return rows + [(one["id"], "pending") for one in stage.box.human.interactions(state="pending")]
