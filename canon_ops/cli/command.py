@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from canon_ops.cli.amount import Amount
 from canon_ops.cli.context import Context
 from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
 from canon_ops.cli.output import Result
@@ -222,7 +223,7 @@ def writer_options() -> list[click.Parameter]:
 
 def _timeout_option(default_s: float) -> click.Option:
     return click.Option(
-        ["--timeout", "timeout_s"], metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=default_s,
+        ["--timeout", "timeout_s"], metavar="SECONDS", type=Amount(min=0, min_open=True), default=default_s,
         show_default=True, envvar="CANON_OPS_TIMEOUT", help="How long to wait for the network.",
     )  # fmt: skip
 

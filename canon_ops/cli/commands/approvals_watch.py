@@ -18,6 +18,7 @@ from typing import Final
 import click
 
 from canon_hermes_plugin.approvals.watching import Event, News, Watched, look, state_of
+from canon_ops.cli.amount import Amount
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.approvals import Approval, registry_of, row_of
 from canon_ops.cli.context import Context
@@ -62,11 +63,11 @@ class ApprovalNews:
     ),
 )
 @click.option(
-    "--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, metavar="SECONDS",
+    "--every", type=Amount(min=0.1), default=2.0, show_default=True, metavar="SECONDS",
     help="The pause between two looks.",
 )  # fmt: skip
 @click.option(
-    "--within", type=click.FloatRange(min=0), default=15.0, show_default=True, metavar="MINUTES",
+    "--within", type=Amount(min=0), default=15.0, show_default=True, metavar="MINUTES",
     help="How long before its end an open approval is told of.",
 )  # fmt: skip
 @click.option(

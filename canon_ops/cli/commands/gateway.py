@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from borgee_hermes.looking import read_inbox
+from canon_ops.cli.amount import Amount
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.status import gateway_words, inbox_words
 from canon_ops.cli.context import Context
@@ -90,7 +91,7 @@ def _service(found: GatewayService) -> ServiceFound:
     examples=("canon-ops gateway restart", "canon-ops gateway restart --yes --wait 300"),
 )
 @click.option(
-    "--wait", "wait_s", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=120.0,
+    "--wait", "wait_s", metavar="SECONDS", type=Amount(min=0, min_open=True), default=120.0,
     show_default=True, help="How long to wait until the new gateway runs.",
 )  # fmt: skip
 @click.option(

@@ -19,6 +19,7 @@ from canon_ops.hermes.platforms import PLATFORMS
 
 __all__ = ["LogShown", "command"]
 
+MOST = 1_000_000  # records; a log starts anew long before
 _PAUSE_S = 0.25
 _MARKS = {"WARNING": Mark.WARNING, "ERROR": Mark.ERROR, "CRITICAL": Mark.ERROR}
 
@@ -42,7 +43,7 @@ class LogShown:
     ),
 )
 @click.option("-f", "--follow", "goes_on", is_flag=True, help="Go on with what is written, until stopped.")
-@click.option("-n", "--lines", "count", type=click.IntRange(min=0), default=50, show_default=True, help="How many.")
+@click.option("-n", "--lines", "count", type=click.IntRange(0, MOST), default=50, show_default=True, help="How many.")
 @click.option("--file", "name", type=click.Choice(LOG_FILES), default="gateway", show_default=True, help="Which log.")
 @click.option(
     "--level", type=click.Choice([level.lower() for level in LEVELS]), default="debug", show_default=True,

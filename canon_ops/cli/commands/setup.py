@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from canon_ops.cli.amount import Amount
 from canon_ops.cli.answers_file import load_answers, save_answers
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
@@ -98,7 +99,7 @@ def _answer_options(function: F) -> F:
     help="Make a new registration: drop a pending one, and replace an agent that the profile holds unbound.",
 )  # fmt: skip
 @click.option(
-    "--wait", "wait_s", metavar="SECONDS", type=click.FloatRange(min=0),
+    "--wait", "wait_s", metavar="SECONDS", type=Amount(min=0),
     help="How long to wait for the owner's decision; 0 sends the request and looks once.  [default: 300]",
 )  # fmt: skip
 @click.option("--answers", "answers_file", metavar="FILE", type=click.Path(path_type=Path), help="Answers as TOML.")

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from borgee_hermes.looking import INBOXES
+from canon_ops.cli.amount import Amount
 from canon_ops.cli.approvals_seen import read_approvals
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
@@ -42,7 +43,7 @@ class StatusReport:
     examples=("canon-ops status", "canon-ops status --watch 5", "canon-ops status --all-profiles --json"),
 )
 @click.option(
-    "--watch", metavar="SECONDS", type=click.FloatRange(min=0.2), is_flag=False, flag_value=2.0,
+    "--watch", metavar="SECONDS", type=Amount(min=0.2), is_flag=False, flag_value=2.0,
     help="Look again and again, with this pause between two looks.  [default pause: 2]",
 )  # fmt: skip
 @click.option("--all-profiles", is_flag=True, help="Show every Hermes profile.")
