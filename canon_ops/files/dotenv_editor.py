@@ -236,6 +236,10 @@ class DotenvDocument:
     def _values(self) -> dict[str, str]:
         return lay_over({}, self.entries)[0]
 
+    def _written(self) -> dict[str, str | None]:
+        """The effective values as they are written: one that refers to another changes with it, and stays the same."""
+        return {entry.name: entry.value for entry in self.entries}
+
     def _choose(self, name: str, value: str, like: str, readers: frozenset[Reader]) -> str:
         failing: tuple[Reader, ...] = ()
         for written in quotings(value, like=like):
@@ -265,12 +269,13 @@ class DotenvDocument:
 
     def _prove(self, edited: DotenvDocument, name: str, value: str | None, hermes: bool) -> None:
         """Read the result as a whole: a stray quote elsewhere may swallow the new line, or be closed by it."""
-        before, after = self._values(), edited._values()
+        before, after = self._written(), edited._written()
         before.pop(name, None)
-        held = after.pop(name, None) == value and before == after
+        after.pop(name, None)
+        held = edited._values().get(name) == value and before == after
         if held and hermes and value is not None:
             held = hermes_values(edited.text).get(name) == value
-        if not held and "${" not in self.text:
+        if not held:
             broken = next((line.line for line in read_lines(self.text) if line.error), None)
             raise UnwritableValue(
                 f"{self.file} would be read otherwise after the change of {name}"
