@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from canon_ops.errors import ExitCode
+from canon_ops.files.disk import DiskError
 from canon_ops.files.lock import FileLock, LockTimeout, holder_of
 
 
@@ -75,3 +76,14 @@ def test_nobody_is_starved_by_one_who_comes_again_at_once(tmp_path: Path) -> Non
     waiter.join()
 
     assert rounds <= 1
+
+
+@pytest.mark.parametrize("name", ["lock", "lock.next"])
+def test_a_link_in_the_locks_place_is_refused(tmp_path: Path, name: str) -> None:
+    """Locking another file than everybody else would lock nothing, and would make a file where the link leads."""
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(DiskError), FileLock(tmp_path / "lock"):
+        pytest.fail("it was locked")
+
+    assert not (tmp_path / "elsewhere").exists()

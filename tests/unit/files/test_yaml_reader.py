@@ -89,3 +89,18 @@ def test_a_text_is_read_as_both_loaders_read_it_or_refused(text: str) -> None:
 
     for loader in (yaml.SafeLoader, yaml.CSafeLoader):
         assert repr(yaml.load(text, loader) or {}) == repr(found)  # noqa: S506  # both are safe
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "!!python/object/apply:os.system ['exit 1']",
+        "!!python/name:os.system",
+        "!!python/module:os",
+        "!include /etc/passwd",
+    ],
+)
+def test_a_value_is_never_a_command(value: str) -> None:
+    """Tags that other loaders run are refused with their line."""
+    with pytest.raises(ConfigSyntaxError, match="line 2"):
+        read_yaml(f"a: 1\nb: {value}\n".encode(), "config.yaml")

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -217,3 +218,58 @@ async def test_a_path_that_is_too_long_is_noted_where_the_command_looks(tmp_path
 
     assert server.path.parent == runtime_folder
     assert done == (True, Where.GATEWAY)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_another_user_is_refused_also_where_the_mode_lets_them_in(runtime_folder: Path) -> None:
+    """Who is at the other end is asked of the system: the mode of the socket is the first door, not the only one."""
+    decided: list[Request] = []
+
+    async def carry_out(request: Request) -> Answer:
+        decided.append(request)
+        return Answer(True)
+
+    server = ControlServer(runtime_folder, carry_out)
+    await server.start()
+    await asyncio.to_thread(runtime_folder.chmod, 0o755)
+    await asyncio.to_thread(server.path.chmod, 0o666)
+    ask = (
+        "import os, socket, sys\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "talk = socket.socket(socket.AF_UNIX); talk.connect(sys.argv[1])\n"
+        "sys.stdout.write(talk.makefile().readline())\n"
+    )
+
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", "-c", ask, str(server.path), stdout=asyncio.subprocess.PIPE
+    )
+    answer, _ = await child.communicate()
+    await server.stop()
+
+    with pytest.raises(Declined, match="for its own user"):
+        read_answer(answer)
+    assert not decided
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+async def test_a_squatter_in_the_runtime_folder_is_left_alone(tmp_path: Path, kind: str) -> None:
+    """Something else of the socket's name: the gateway gets no socket, and touches neither it nor what it leads to."""
+    other = tmp_path / "other"
+    other.write_text("as it was")
+    squat = tmp_path / "control.sock"
+    match kind:
+        case "file":
+            squat.write_text("squat")
+        case "folder":
+            squat.mkdir()
+        case _:
+            squat.symlink_to(other)
+
+    async def carry_out(_request: Request) -> Answer:
+        return Answer(True)
+
+    with pytest.raises(OSError, match="in use"):
+        await ControlServer(tmp_path, carry_out).start()
+
+    assert await asyncio.to_thread(os.path.lexists, squat)
+    assert other.read_text() == "as it was"
