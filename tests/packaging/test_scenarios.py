@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scripts import scenarios
+from tests.packaging.test_security import promises
 
 pytestmark = pytest.mark.checkout
 
@@ -35,7 +36,7 @@ def test_every_test_of_the_table_is_collected() -> None:
         text=True,
         check=False,
     )
-    named = set[str]().union(*scenarios.tests_by_scenario(CHECKOUT / "tests").values())
+    named = set[str]().union(*scenarios.tests_by_scenario(CHECKOUT / "tests").values(), *promises().values())
 
     assert listing.returncode == 0, listing.stdout[-2_000:]
     assert named - collected(listing.stdout) == set()

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from canon_hermes_plugin.connecting import Refusal
-from canon_hermes_plugin.supervisor import StreamSupervisor
+from canon_hermes_plugin.supervisor import ASKED_MAX_S, StreamSupervisor
 from canon_ops.client.errors import Forbidden, ServiceTrouble, TransportFailure, Unauthorized
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.retry import TransportKind
@@ -203,6 +203,16 @@ async def test_the_server_may_ask_for_a_longer_pause() -> None:
     await run_for(supervisor(server, clock, lambda _: None, [None]), clock, 30)
 
     assert gaps(server) == [12.0]
+
+
+async def test_the_server_may_not_ask_for_silence_for_ever() -> None:
+    """A pause of years is one of our longest instead: who answers for Canon once must not switch the agent off."""
+    clock = ManualClock()
+    server = Server(clock, says(then=ServiceTrouble(503, None, "busy", 1e9)), says(stays=True))
+
+    await run_for(supervisor(server, clock, lambda _: None, [None]), clock, ASKED_MAX_S + 30)
+
+    assert gaps(server) == [ASKED_MAX_S]
 
 
 async def test_a_failing_handler_breaks_the_connection_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
