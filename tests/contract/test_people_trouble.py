@@ -16,6 +16,7 @@ import pytest
 
 from canon_hermes_plugin.interactions.clarify import LOST
 from canon_ops.runtime.clock import ManualClock
+from canon_ops.sandbox.answering import AnswerRefused
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.hosted_adapter import Hosted, hosted
 from tests.support.sandboxes import canon_box
@@ -206,4 +207,57 @@ async def test_a_decision_comes_before_the_request_is_answered(box: CanonSandbox
     async with command_waits(box) as waiting:
         outcome = await waiting.outcome()
 
+    assert outcome["choice"] == "once"
+
+
+async def test_two_commands_of_one_session_at_once(box: CanonSandbox) -> None:
+    """D16: two threads of a session wait at the same time; each gets the answer that was given for its own command."""
+    from tools.approval import _await_gateway_decision, resolve_gateway_approval
+
+    clock = ManualClock(box.clock.now_ms())
+    loop = asyncio.get_running_loop()
+    commands = ["rm first", "rm second"]
+    async with hosted(box, clock=clock) as stage:
+        waiting = Waiting(box, clock, stage)
+
+        def notify(data: dict[str, Any]) -> None:
+            call = stage.adapter.send_exec_approval(
+                chat_id=ROOM, command=data["command"], session_key=KEY, description=data["description"], metadata=None
+            )
+            waiting.asked.append(asyncio.run_coroutine_threadsafe(call, loop).result(30))
+
+        threads = []
+        try:
+            for number, command in enumerate(commands):
+                data = {"command": command, "description": "deletion", "pattern_key": f"p{number}"}
+                threads.append(asyncio.ensure_future(asyncio.to_thread(_await_gateway_decision, KEY, notify, data)))
+            await waiting.until(lambda: len(waiting.asked) == 2)
+            ids = {one["request"]["details"][0]["value"]: one["id"] for one in box.human.interactions(state="pending")}
+            box.human.answer(ids["rm second"], decision="allow")
+            await waiting.until(threads[1].done)
+            first_waits = not threads[0].done()
+            box.human.answer(ids["rm first"], decision="deny")
+            await waiting.until(threads[0].done)
+        finally:
+            resolve_gateway_approval(KEY, "deny", resolve_all=True)
+            await asyncio.wait(threads)
+
+    assert all(one.success for one in waiting.asked) and first_waits
+    assert [thread.result()["choice"] for thread in threads] == ["deny", "once"]
+    assert waiting.states() == ["gone", "gone"]
+
+
+async def test_a_command_is_allowed_in_the_chat(box: CanonSandbox) -> None:
+    """S9.14, D16: a typed yes is the host's oldest; its card ends at once, and a late press on it is refused."""
+    from tools.approval import resolve_gateway_approval
+
+    async with command_waits(box) as waiting:
+        (request,) = box.human.interactions(state="pending")
+
+        resolve_gateway_approval(KEY, "once")  # what the host does for a typed /approve
+        outcome = await waiting.outcome()
+        await waiting.until(lambda: waiting.states() == ["gone"])
+
+        with pytest.raises(AnswerRefused):
+            box.human.answer(request["id"], decision="deny")
     assert outcome["choice"] == "once"
