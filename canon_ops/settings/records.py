@@ -33,7 +33,7 @@ def parse_records(data: bytes | None, *, what: str, file: str) -> dict[str, dict
     if data is None:
         return {}
     try:
-        root = json.loads(data.decode("utf-8"), object_pairs_hook=_object)
+        root = json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite)
     except json.JSONDecodeError as exc:
         raise DamagedFile(what, file, f"{file} is no JSON ({exc.msg})", line=exc.lineno, column=exc.colno) from exc
     except UnicodeDecodeError as exc:
@@ -78,6 +78,13 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
             raise ValueError(f"the name {name!r} stands twice in one object")
         found[name] = value
     return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):  # it would be written as a word that is no JSON
+        raise ValueError(f"{text[:40]} is beyond every number")
+    return number
 
 
 def _kind(value: object) -> str:

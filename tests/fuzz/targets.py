@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -112,7 +113,7 @@ def others(tree: Any, name: Any) -> Any:
 
 
 def whole_comments(data: bytes) -> list[bytes]:
-    return [line.strip() for line in data.split(b"\n") if line.startswith(b"#")]
+    return [line.strip() for line in re.split(rb"\n|\r|\xc2\x85|\xe2\x80[\xa8\xa9]", data) if line.startswith(b"#")]
 
 
 # -- .env ------------------------------------------------------------------------------------------------------------
@@ -198,6 +199,7 @@ def read_agents(data: bytes) -> None:
         return
     again = AgentsFile.parse(agents.data, file="agents.json")
     assert json.dumps(again.entries, sort_keys=True) == json.dumps(agents.entries, sort_keys=True)
+    assert b"Infinity" not in agents.data or b"Infinity" in data
     for profile in agents.for_hermes():
         with suppress(CanonOpsError):
             profile.connection("agents.json")

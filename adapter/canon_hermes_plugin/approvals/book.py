@@ -13,6 +13,7 @@ Source: canon-adapter R10.1, R10.4, R10.7; decisions A1, A3.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,12 +110,18 @@ def parse(data: bytes | None) -> Book:
     """Read a registry; None, a file that is not there, is an empty one.
 
     Raises:
-        BookDamaged: the bytes are not a JSON object, or hold a key twice, so that one of two would be lost.
+        BookDamaged: the bytes are not a JSON object, or hold a key twice, so that one of two would be lost, or a number
+            that is beyond every number.
     """
     if data is None:
         return Book()
     try:
-        root = json.loads(data.decode("utf-8"), object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
+        root = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_unique_pairs,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
     except UnicodeDecodeError as error:
         raise BookDamaged(f"byte {error.start} is not UTF-8") from error
     except json.JSONDecodeError as error:
@@ -144,6 +151,12 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise BookDamaged(f"the key {key[:80]!r} stands there twice")
             seen.add(key)
     return found
+
+
+def _finite(text: str) -> float:
+    """What cannot be written down again must not be read: ``1e999`` would come back as a word that is no JSON."""
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_constant(text[:40])
 
 
 def _refuse_constant(word: str) -> Any:

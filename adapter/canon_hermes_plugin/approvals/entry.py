@@ -304,5 +304,10 @@ def _damaged_texts(approval_id: str, value: Mapping[str, Any]) -> str | None:
 
 
 def is_number(value: Any) -> bool:
-    """A finite number; a boolean is none (D50)."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A finite number that a clock can be compared with; a boolean is none (D50)."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False

@@ -32,6 +32,8 @@ def dumped(root: Any) -> bytes:
         (b'"a"', "no object"),
         (b"\xff{}", "byte 0"),
         (b'{"a": NaN}', "NaN"),
+        (b'{"a": {"expiresAt": 1e999}}', "1e999"),
+        (b'{"a": [-2.5e400]}', "-2.5e400"),
         (b'{"a": 1, "a": 2}', "twice"),
         (b'{"a": {"b": 1, "b": 2}}', "twice"),
         (b'{"a": ' + b"1" * 5000 + b"}", "digits"),
