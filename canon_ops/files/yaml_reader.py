@@ -40,6 +40,7 @@ _ODD = late_pattern(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\
 _DEEP = 100
 _BRACKET = late_pattern(r"[\[\]{}]")
 _DEEP_ROW = late_pattern(rf"[-?:][ \t]+(?:[-?:][ \t]+){{{_DEEP // 2 - 1},}}")
+_NUMBER_BITS = 4_096  # beyond some thousand digits Python writes none, and `1:59:59…` and `0xfff…` read as more
 _RESOLVED = 20_000  # texts whose tag is remembered at most
 _PLAIN_NUMBER = late_pattern(r"0|[1-9][0-9]{0,17}")
 
@@ -296,7 +297,10 @@ class _Builder(yaml.constructor.SafeConstructor):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep=deep)
+            value = super().construct_object(node, deep=deep)
+            if isinstance(value, int) and value.bit_length() > _NUMBER_BITS:
+                raise ValueError("it is a number of thousands of digits")
+            return value
         except Exception:
             self.failed = self.failed or node  # the innermost comes first
             raise

@@ -104,3 +104,12 @@ def test_a_value_is_never_a_command(value: str) -> None:
     """Tags that other loaders run are refused with their line."""
     with pytest.raises(ConfigSyntaxError, match="line 2"):
         read_yaml(f"a: 1\nb: {value}\n".encode(), "config.yaml")
+
+
+@pytest.mark.parametrize(
+    "number", ["1" + ":59" * 2_000, "0x" + "f" * 4_000, "0b" + "1" * 9_000, "0" + "7" * 5_000, "9" * 4_400]
+)
+def test_a_number_of_thousands_of_digits_is_refused(number: str) -> None:
+    """Python reads some of them and can write none, so that every look at the value would fail."""
+    with pytest.raises(ConfigSyntaxError, match="line 2, column 4 that Hermes cannot build"):
+        read_yaml(f"a: 1\nb: {number}\n".encode(), "config.yaml")
