@@ -202,7 +202,7 @@ async def test_a_body_that_never_ends_is_cut() -> None:
         nonlocal sent
         await exchange.open_stream()
         block = bytes(256 * 1024)
-        while sent < 2 * 1024**3:
+        while sent < 128 * 1024**2:  # by far more than is read; a client that reads it all is soon done
             await exchange.send_chunk(block)
             sent += len(block)
 
