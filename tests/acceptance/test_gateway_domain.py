@@ -18,7 +18,7 @@ from tests.support.conversing import answer_to
 from tests.support.gateways import Stage, canon_stage
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.host, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.host, pytest.mark.checkout, pytest.mark.timeout(240)]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "invoices"
 INVOICE = {"number": "12345", "supplier": "Acme", "amount": "8,200"}
