@@ -19,7 +19,7 @@ from canon_ops.files.reading import read_required
 from canon_ops.operate.borgee_answers import BorgeeAnswers
 from canon_ops.operate.setup_answers import SetupAnswers, Way
 
-__all__ = ["BadAnswersFile", "load_answers", "save_answers"]
+__all__ = ["Answers", "BadAnswersFile", "load_answers", "save_answers"]
 
 _AT = re.compile(r"at line (?P<line>\d+), column (?P<column>\d+)")  # how tomllib ends its messages
 _OPTION_NAMES = {"wait_s": "wait"}  # a field that carries its unit is named after its option in the file

@@ -6,13 +6,11 @@ Every call is made, every fault of the wire is met, and what counts is what the 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import pytest
-import pytest_asyncio
 
 from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import (
@@ -46,22 +44,8 @@ from canon_ops.wire.requests import (
 )
 from tests.support.canon_wire import InstantClock
 from tests.support.gateways import sandbox_connection
-from tests.support.sandboxes import canon_box
 
 REQUEST = RegistrationRequest("+15550100", "hermes-" + "a" * 32, name="Ops")
-
-
-@pytest.fixture
-def box() -> Iterator[CanonSandbox]:
-    with canon_box() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def api(box: CanonSandbox) -> AsyncIterator[CanonApi]:
-    key = Secret(box.endpoints.agent_key)
-    async with CanonApi(sandbox_connection(box), key, clock=InstantClock(), rng=random.Random(1)) as api:
-        yield api
 
 
 @asynccontextmanager

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from canon_ops.client.api import ApiError, CanonApi, RequestFailed
 from canon_ops.sandbox.server import CanonSandbox
-from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import DiscoverQuery, MalformedDirectory
 from canon_ops.wire.interactions import ApprovalRequest, ApprovalWord, CardRequest, InputRequest, InteractionKind
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.verbs import VERBS, MalformedVerbAnswer, checked_value
-from tests.support.canon_wire import InstantClock
 from tests.support.cards import QUESTION
-from tests.support.gateways import sandbox_connection
-from tests.support.sandboxes import canon_box
 
 ROOM, OWNER = "conv_direct", "user_owner"
 LIFE_MS = 600_000
-
-
-@pytest.fixture
-def box() -> Iterator[CanonSandbox]:
-    with canon_box() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def api(box: CanonSandbox) -> AsyncIterator[CanonApi]:
-    key = Secret(box.endpoints.agent_key)
-    async with CanonApi(sandbox_connection(box), key, clock=InstantClock(), rng=random.Random(1)) as api:
-        yield api
 
 
 @pytest.fixture(autouse=True)

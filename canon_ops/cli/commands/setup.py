@@ -10,20 +10,16 @@ from typing import Any, Literal, TypeVar
 import click
 
 from canon_ops.cli.amount import Amount
-from canon_ops.cli.answers_file import load_answers, save_answers
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
-from canon_ops.cli.given_value import given_value
-from canon_ops.cli.output import Block, Diff, Line, Mark, Result
+from canon_ops.cli.output import Block, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
-from canon_ops.files.writable import require_place
-from canon_ops.operate.gateway_notice import restart_notice
+from canon_ops.cli.setup_options import answers_options, key_options, last_lines, take_given
 from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 from canon_ops.settings.environments import ENVIRONMENTS
-from canon_ops.settings.secret import Secret
 
-__all__ = ["SetupReport", "canon_command", "read_key", "report_of", "view_of"]
+__all__ = ["SetupReport", "canon_command", "report_of", "view_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,9 +83,7 @@ def _answer_options(function: F) -> F:
 @click.option("--environment", type=click.Choice(list(ENVIRONMENTS)), help="The Canon environment that owns the agent.")
 @click.option("--way", type=click.Choice([way.value for way in Way]), help="How the home gets its agent.")
 @_answer_options
-@click.option("--api-key-stdin", is_flag=True, help="Use an agent key, read from stdin.")
-@click.option("--api-key-file", metavar="FILE", type=click.Path(path_type=Path), help="Use the agent key in FILE.")
-@click.option("--api-key-env", metavar="NAME", help="Use the agent key in the environment variable NAME.")
+@key_options
 @click.option(
     "--store", type=click.Choice(["file", "keyring"]),
     help="Where a new key goes; in the keyring it belongs to a Canon profile.  [default: keyring.store, else file]",
@@ -102,20 +96,11 @@ def _answer_options(function: F) -> F:
     "--wait", "wait_s", metavar="SECONDS", type=Amount(min=0),
     help="How long to wait for the owner's decision; 0 sends the request and looks once.  [default: 300]",
 )  # fmt: skip
-@click.option("--answers", "answers_file", metavar="FILE", type=click.Path(path_type=Path), help="Answers as TOML.")
-@click.option(
-    "--save-answers", "save_to", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write the answers there as TOML, without any key, for the next machine.",
-)  # fmt: skip
+@answers_options
 def canon_command(
     context: Context,
     write: WriteOptions,
     timeout_s: float,
-    answers_file: Path | None,
-    save_to: Path | None,
-    api_key_stdin: bool,
-    api_key_file: Path | None,
-    api_key_env: str | None,
     start_over: bool,
     **given: Any,
 ) -> Result:
@@ -125,15 +110,12 @@ def canon_command(
     and a registration that was interrupted goes on where it was. A key is never an argument: it comes from stdin, a
     file, a variable, or a hidden prompt.
     """
-    if save_to is not None:
-        require_place(save_to)
-    answers = load_answers(answers_file) if answers_file else {}
-    answers |= {name: value for name, value in given.items() if value is not None}
+    taken = take_given(context, SetupAnswers, given)
+    answers = taken.answers
     if "store" not in answers and "use_profile" not in answers and context.preferences["keyring.store"] != "file":
         answers["store"] = context.preferences["keyring.store"]
     if "way" in answers:
         answers["way"] = Way(answers["way"])
-    key = read_key(context, from_stdin=api_key_stdin, file=api_key_file, variable=api_key_env)
     place = SetupPlace(
         context.home,
         context.environ,
@@ -143,27 +125,12 @@ def canon_command(
     )
     result = setup_canon(
         place,
-        SetupAnswers(api_key=key, start_over=start_over, **answers),
+        SetupAnswers(api_key=taken.key, start_over=start_over, **answers),
         context.prompts,
         dry_run=write.dry_run,
     )
-    if save_to is not None and not write.dry_run:
-        save_answers(save_to, result.answers)
+    taken.keep(result.answers, dry_run=write.dry_run)
     return Result(report_of(result), view_of(context, result, write), canon_profile=result.canon_profile)
-
-
-def read_key(context: Context, *, from_stdin: bool, file: Path | None, variable: str | None) -> Secret | None:
-    """The key from the one place that was named; None when none was.
-
-    Raises:
-        UsageError: several places were named, or the one that was has nothing.
-    """
-    options = ("--api-key-stdin", "--api-key-file", "--api-key-env")
-    text = given_value(context, from_stdin=from_stdin, file=file, variable=variable, options=options, what="key")
-    if text is None:
-        return None
-    context.redact.add(text.strip())
-    return Secret(text.strip())
 
 
 def view_of(context: Context, result: SetupResult, write: WriteOptions) -> list[Block]:
@@ -178,14 +145,7 @@ def view_of(context: Context, result: SetupResult, write: WriteOptions) -> list[
         Line(f"Hermes profile {home.profile_name}: {files}"),
         Line(f"{agent} {verb} for this profile on {result.connection.environment_id}{kept}.", Mark.OK),
     ]
-    for origin in result.overridden_by:
-        view.append(Line(f"{origin.describe()} still beats this: {origin.to_drop()}.", Mark.WARNING))
-    if write.diff:
-        view.append(Diff(result.diff))
-    if not result.dry_run and (notice := restart_notice(home)) is not None:
-        view.append(Line(notice, Mark.WARNING))
-    view.append(Line(f"Next: {home.own_command('doctor')}", for_people_only=True))
-    return view
+    return view + last_lines(context, write, diff=result.diff, overridden_by=result.overridden_by, step="doctor")
 
 
 def report_of(result: SetupResult) -> SetupReport:

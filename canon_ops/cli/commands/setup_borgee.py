@@ -8,15 +8,12 @@ from typing import Any, Literal
 
 import click
 
-from canon_ops.cli.answers_file import load_answers, save_answers
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.setup import read_key
 from canon_ops.cli.context import Context
-from canon_ops.cli.output import Block, Diff, Line, Mark, Result
+from canon_ops.cli.output import Block, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
-from canon_ops.files.writable import require_place
+from canon_ops.cli.setup_options import answers_options, key_options, last_lines, take_given
 from canon_ops.operate.borgee_answers import BorgeeAnswers, BorgeeSetupResult
-from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.setup_borgee import setup_borgee
 
 __all__ = ["BorgeeSetupReport", "borgee_command", "lead_borgee", "report_of", "view_of"]
@@ -74,9 +71,7 @@ class BorgeeSetupReport:
 )  # fmt: skip
 @click.option("--agent-id", metavar="ID", help="The agent that the key must belong to, now and at every start.")
 @click.option("--keep-key/--new-key", default=None, help="Whether the key that is there stays.")
-@click.option("--api-key-stdin", is_flag=True, help="Use an agent key, read from stdin.")
-@click.option("--api-key-file", metavar="FILE", type=click.Path(path_type=Path), help="Use the agent key in FILE.")
-@click.option("--api-key-env", metavar="NAME", help="Use the agent key in the environment variable NAME.")
+@key_options
 @click.option(
     "--store", type=click.Choice(["file", "keyring"]),
     help="Where the key goes.  [default: a kept key stays; keyring.store, else file]",
@@ -85,20 +80,11 @@ class BorgeeSetupReport:
     "--change-shared/--no-change-shared", default=None,
     help="Whether group_sessions_per_user: false and the queue mode may be set, for every platform of the gateway.",
 )  # fmt: skip
-@click.option("--answers", "answers_file", metavar="FILE", type=click.Path(path_type=Path), help="Answers as TOML.")
-@click.option(
-    "--save-answers", "save_to", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write the answers there as TOML, without any key, for the next machine.",
-)  # fmt: skip
+@answers_options
 def borgee_command(
     context: Context,
     write: WriteOptions,
     timeout_s: float,
-    answers_file: Path | None,
-    save_to: Path | None,
-    api_key_stdin: bool,
-    api_key_file: Path | None,
-    api_key_env: str | None,
     **given: Any,
 ) -> Result:
     """Give the Hermes profile its Borgee agent: the server's address and the agent's key.
@@ -108,14 +94,9 @@ def borgee_command(
     that hold for every platform of the gateway: changing what somebody wrote there is asked about. A key is never an
     argument: it comes from stdin, a file, a variable, or a hidden prompt.
     """
-    if save_to is not None:
-        require_place(save_to)
-    answers = load_answers(answers_file, BorgeeAnswers) if answers_file else {}
-    answers |= {name: value for name, value in given.items() if value is not None}
-    key = read_key(context, from_stdin=api_key_stdin, file=api_key_file, variable=api_key_env)
-    result = lead_borgee(context, write, BorgeeAnswers(api_key=key, **answers), timeout_s=timeout_s)
-    if save_to is not None and not write.dry_run:
-        save_answers(save_to, result.answers)
+    taken = take_given(context, BorgeeAnswers, given)
+    result = lead_borgee(context, write, BorgeeAnswers(api_key=taken.key, **taken.answers), timeout_s=timeout_s)
+    taken.keep(result.answers, dry_run=write.dry_run)
     return Result(report_of(result), view_of(context, result, write))
 
 
@@ -149,15 +130,13 @@ def view_of(context: Context, result: BorgeeSetupResult, write: WriteOptions) ->
     for one in result.shared:
         value = str(one.after).lower()
         view.append(Line(f"{one.path} is {value} for every platform of this gateway.", Mark.INFO))
-    if (origin := result.overridden_by) is not None:
-        view.append(Line(f"{origin.describe()} still beats this: {origin.to_drop()}.", Mark.WARNING))
-    if write.diff:
-        view.append(Diff(result.diff))
-    if not result.dry_run and (notice := restart_notice(home)) is not None:
-        view.append(Line(notice, Mark.WARNING))
-    step = "doctor" if result.is_installed else "install borgee"
-    view.append(Line(f"Next: {home.own_command(step)}", for_people_only=True))
-    return view
+    return view + last_lines(
+        context,
+        write,
+        diff=result.diff,
+        overridden_by=[result.overridden_by] if result.overridden_by is not None else [],
+        step="doctor" if result.is_installed else "install borgee",
+    )
 
 
 def report_of(result: BorgeeSetupResult) -> BorgeeSetupReport:

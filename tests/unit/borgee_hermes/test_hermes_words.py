@@ -15,8 +15,8 @@ from borgee_hermes.cli import SUBCOMMAND
 from borgee_hermes.host import HostFacts, host_prompts
 from borgee_hermes.loopback.server import BorgeeSandbox
 from borgee_hermes.setup_dialogue import run_setup
-from canon_ops.operate.hermes_prompts import HostPrompts
 from tests.support.borgee_boxes import borgee_box
+from tests.support.hermes_screen import Screen
 
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
 
@@ -74,35 +74,6 @@ def test_its_exit_code_is_that_of_the_process(capsys: pytest.CaptureFixture[str]
 
 
 # hermes gateway setup ------------------------------------------------------------------------------------------------
-
-
-class Screen:
-    """A person at Hermes' prompts: answers in order, and remembers what was shown."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.asked: list[str] = []
-        self.told: list[tuple[str, str]] = []
-        self._answers = list(answers)
-
-    def prompts(self) -> HostPrompts:
-        return HostPrompts(
-            line=self._line,
-            choose=lambda question, labels, selected: selected,
-            confirm=lambda question, default: bool(self._next(question)),
-            info=lambda text: self.told.append(("info", text)),
-            success=lambda text: self.told.append(("success", text)),
-            error=lambda text: self.told.append(("error", text)),
-        )
-
-    def _next(self, question: str) -> Any:
-        self.asked.append(question)
-        answer = self._answers.pop(0)
-        if answer is KeyboardInterrupt:
-            raise SystemExit(1)  # what Hermes makes of Ctrl-C
-        return answer
-
-    def _line(self, question: str, default: str | None, hidden: bool) -> str:
-        return str(self._next(f"{question} (hidden)" if hidden else question)) or default or ""
 
 
 @pytest.fixture

@@ -12,41 +12,11 @@ import pytest
 
 from canon_hermes_plugin.host import host_prompts
 from canon_hermes_plugin.setup_dialogue import run_setup
-from canon_ops.operate.hermes_prompts import HermesPrompts, HostPrompts
+from canon_ops.operate.hermes_prompts import HermesPrompts
 from canon_ops.operate.prompts import Choice, GoneBack, Question
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
-
-
-class Screen:
-    """A person at Hermes' prompts: answers in order, and remembers what was shown."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.asked: list[str] = []
-        self.told: list[tuple[str, str]] = []
-        self._answers = list(answers)
-
-    def prompts(self) -> HostPrompts:
-        return HostPrompts(
-            line=self._line,
-            choose=self._choose,
-            confirm=lambda question, default: bool(self._next(question)),
-            info=lambda text: self.told.append(("info", text)),
-            success=lambda text: self.told.append(("success", text)),
-            error=lambda text: self.told.append(("error", text)),
-        )
-
-    def _next(self, question: str) -> Any:
-        self.asked.append(question)
-        return self._answers.pop(0)
-
-    def _line(self, question: str, default: str | None, hidden: bool) -> str:
-        answer = str(self._next(f"{question} (hidden)" if hidden else question))
-        return answer or default or ""
-
-    def _choose(self, question: str, labels: list[str], selected: int) -> int:
-        wanted = self._next(question)
-        return next((index for index, label in enumerate(labels) if str(wanted) in label), selected)
+from tests.support.hermes_screen import Screen
 
 
 @pytest.fixture
