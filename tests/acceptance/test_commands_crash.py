@@ -17,8 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from borgee_hermes.loopback.server import BorgeeSandbox
+from tests.support.borgee_boxes import borgee_box
 from tests.support.crash import contents
-from tests.support.crash_commands import COMMANDS, environ_of, make_user, stale, words_of
+from tests.support.crash_commands import COMMANDS, SERVED, environ_of, make_user, stale, words_of
 from tests.support.tools import needs
 
 SLICED = ("env set", "profile bind")
@@ -43,6 +45,21 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     memory = Path("/dev/shm")  # noqa: S108
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as name:
         yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[BorgeeSandbox]:
+    with borgee_box() as box:
+        yield box
+
+
+@pytest.fixture(autouse=True)
+def served(case: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who answers a command that asks."""
+    if case == "setup borgee":
+        box: BorgeeSandbox = request.getfixturevalue("server")
+        for name, value in zip(SERVED, (box.endpoints.base_url, box.endpoints.agent_key), strict=True):
+            monkeypatch.setenv(name, value)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ The schedules are those of :mod:`tests.support.crash`; what runs under them is t
 below a home of its own. Run as ``python -m tests.support.crash_commands COMMAND FOLDER [slice|none]`` it plays every
 schedule of one command (every seventh, none) and prints one JSON object a line. The process has no threads, so that it
 may fork.
+
+A command that asks a server finds its address and key in the variables :data:`SERVED`, which the test sets.
 """
 
 from __future__ import annotations
@@ -28,7 +30,18 @@ from canon_ops.files.transaction import Transaction
 from tests.support.canon_files import profile_entry
 from tests.support.crash import CountingDisk, contents, play, say, schedules
 
-__all__ = ["COMMANDS", "environ_of", "make_user", "stale", "words_of"]
+__all__ = [
+    "COMMANDS",
+    "SERVED",
+    "carry_out",
+    "environ_of",
+    "make_user",
+    "recover",
+    "scenario",
+    "stale",
+    "steps",
+    "words_of",
+]
 
 # Name of the case -> the words of the command. One file each; `doctor --fix` two, `profile bind` two, or three in
 # two folders.
@@ -47,7 +60,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "doctor fix": (
         "doctor", "--only", "env.duplicate,settings.display", "--fix", "--yes", "--severity-min", "info",
     ),
+    "setup borgee": (
+        "setup", "borgee", "--base-url", "{server}", "--allow-insecure-loopback", "--api-key-env", "SERVER_KEY",
+        "--change-shared", "--agent-id", "agent_sandbox",
+    ),
 }  # fmt: skip
+SERVED = ("SERVER_ADDRESS", "SERVER_KEY")
 SLICES = {"": 1, "slice": 7, "none": None}
 
 CONFIG = """\
@@ -105,12 +123,13 @@ def environ_of(home: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "CANON_OPS_KEYRING": "off",
         "CANON_AGENTS_JSON_BOOTSTRAP": cloud,
+        **{name: os.environ[name] for name in SERVED if name in os.environ},
     }
 
 
 def words_of(case: str, home: Path) -> list[str]:
     """The command line of a case."""
-    return [word.format(home=home) for word in COMMANDS[case]]
+    return [word.format(home=home, server=os.environ.get("SERVER_ADDRESS", "")) for word in COMMANDS[case]]
 
 
 def stale(home: Path) -> list[str]:
@@ -177,8 +196,19 @@ def played(case: str, folder: Path, *, every: int | None = 1) -> Iterator[dict[s
     else:
         carry_out(case, make_user(folder / "once", case))  # what it imports, its children need not import again
     before = contents(make_user(folder / "try", case))
-    counted = folder / "points"
     home = folder / "try" / "user"
+    points, how = steps(case, home, folder / "points")
+    after = contents(home)
+    yield {"points": points, "before": before, "after": after, "how": how}
+    for number, (label, make_disk) in enumerate(schedules(points)):
+        if every is not None and number % every == 0:
+            shutil.rmtree(folder / "try")
+            how = play(scenario(case), make_user(folder / "try", case), make_disk())
+            yield report(label, how, home, before, after)
+
+
+def steps(case: str, home: Path, counted: Path) -> tuple[list[str], str]:
+    """Run the command in a child: every step by which it changes the disk, and how it ended."""
 
     class Writing(CountingDisk):
         """Keep the list where the parent can read it: the command runs in a child."""
@@ -188,14 +218,7 @@ def played(case: str, folder: Path, *, every: int | None = 1) -> Iterator[dict[s
             return super().at_point(name, call, arguments)
 
     how = play(scenario(case), home, Writing())
-    after = contents(home)
-    points = counted.read_text().splitlines()
-    yield {"points": points, "before": before, "after": after, "how": how}
-    for number, (label, make_disk) in enumerate(schedules(points)):
-        if every is not None and number % every == 0:
-            shutil.rmtree(folder / "try")
-            how = play(scenario(case), make_user(folder / "try", case), make_disk())
-            yield report(label, how, home, before, after)
+    return counted.read_text().splitlines(), how
 
 
 if __name__ == "__main__":
