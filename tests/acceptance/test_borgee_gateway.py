@@ -1,4 +1,20 @@
-"""A real Hermes gateway with our plugin on a loopback Borgee: what people see there, and what the inbox says of it."""
+"""A real Hermes gateway with our plugin on a loopback Borgee: what people see there, and what the inbox says of it.
+
+=====================================================  ==============================================================
+a direct message                                       test_a_direct_message_is_answered
+a channel, two authors, one session                    test_two_people_in_a_channel_talk_to_one_session
+a streamed preview and its last edit                   test_a_long_answer_is_written_once_and_edited_to_its_end
+a channel made in no Zone and in a named one           test_the_model_makes_a_channel_where_it_is_told
+``/status``, ``/queue`` and ``/stop`` beside a turn    test_commands_are_answered_beside_a_turn_and_stop_ends_it
+a question and its answer                              test_a_question_is_answered_in_the_channel
+the agent is switched off                              test_an_agent_that_is_switched_off_is_down_and_its_turn_ends
+a stop while a turn runs                               test_a_turn_that_a_stop_interrupts_is_not_lost
+a second process                                       test_a_second_gateway_of_the_home_is_kept_out
+decisions through the socket and without a gateway     test_what_a_kill_leaves_waits_for_a_person
+=====================================================  ==============================================================
+
+On the other audited hosts the set runs with ``make test-hosts``.
+"""
 
 from __future__ import annotations
 
