@@ -123,7 +123,7 @@ crash-approvals: $(STAMP)  ## ten thousand interleavings of gateways, checks and
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py $(TEST_ARGS)
 
 soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault for SOAK_S seconds (an hour)
-	$(BIN)/python -m pytest -m long -s tests/acceptance/test_borgee_soak.py $(TEST_ARGS)
+	SOAK_S=$(or $(SOAK_S),3600) $(BIN)/python -m pytest -m long -s tests/acceptance/test_borgee_soak.py $(TEST_ARGS)
 
 fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and every find there ever was (FUZZ_SEED chooses)
 	FUZZ_N=$(or $(FUZZ_N),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),1) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(TEST_ARGS)

@@ -19,22 +19,11 @@ from borgee_hermes.loopback.server import BorgeeSandbox
 from canon_ops.hermes.gateway import GatewayProcess
 from canon_ops.sandbox.model.server import ModelSandbox
 from tests.support.borgee_gateways import BorgeeStage, borgee_config
-from tests.support.environments import Environment, find_python
 from tests.support.homes import build_home
-from tests.support.tools import is_missing
+from tests.support.published_borgee import published_python
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host, pytest.mark.long]
-
-
-def published_python() -> Path:
-    """The interpreter with the published plugin beside the host that it asks for."""
-    base = find_python("3.13")
-    requirements = ("hermes-agent==0.18.2", "borgee-hermes-plugin==0.3.1")
-    environment = Environment("borgee-published-0.3.1", python=base, requirements=requirements)
-    if base is None and not environment.is_made:
-        is_missing("the published plugin needs Python 3.13")
-    return environment.make()
 
 
 def test_an_inbox_of_the_published_plugin_is_taken_over(tmp_path: Path) -> None:
