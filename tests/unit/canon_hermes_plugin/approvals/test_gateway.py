@@ -76,7 +76,7 @@ async def test_what_is_not_ours_is_left_alone(world: Approving, running: Gateway
 
 
 async def test_a_wake_that_failed_is_repeated_at_the_next_look(world: Approving, running: GatewayApprovals) -> None:
-    """S10.34, S10.44, C4: nothing new is heard; the look after thirty seconds delivers it."""
+    """C4: nothing new is heard; the look after thirty seconds delivers it."""
     approval_id = await asked(world)
     world.canon.answer(approval_id, "allow")
     world.inbox.fails.append(OSError("no room"))
@@ -143,7 +143,7 @@ async def test_an_answer_in_a_gap_of_the_stream(world: Approving, running: Gatew
 async def test_a_damaged_registry_is_an_error_and_no_end(
     world: Approving, running: GatewayApprovals, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """S10.49, R10.46, D49: the receipt is dropped from chat and remembered, the trouble is told once a minute with
+    """R10.46, D49: the receipt is dropped from chat and remembered, the trouble is told once a minute with
     its cure, the file is left alone, and a mended one is looked at again."""
     approval_id = await asked(world)
     whole = world.file.read_bytes()

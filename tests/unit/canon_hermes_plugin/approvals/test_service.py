@@ -616,7 +616,7 @@ async def test_an_abandoned_creation_without_a_receipt(world: Approving) -> None
 
 
 async def test_an_inbox_that_fails_once(world: Approving) -> None:
-    """S10.34, S10.44: the wake stays owed, and the scan pays it; the agent hears it once."""
+    """R10.40, C4: the wake stays owed, and the scan pays it; the agent hears it once."""
     approval_id = await ask(world)
     world.canon.answer(approval_id, "allow")
     world.inbox.fails = [OSError("disk")]
@@ -896,7 +896,7 @@ async def test_a_start_waits_for_a_dead_process(world: Approving, what: str) -> 
 
 
 async def test_a_wake_that_fails_at_the_start(world: Approving) -> None:
-    """S10.43: it is counted as an error and made good by the next."""
+    """R10.43: it is counted as an error and made good by the next."""
     approval_id = await ask(world)
     world.canon.answer(approval_id, "allow")
     world.inbox.fails = [OSError("disk")]

@@ -134,7 +134,7 @@ async def recovered(host: Host, kept: Kept) -> Inflow:
 
 
 async def test_a_wake_is_in_the_inbox_once(tmp_path: Path) -> None:
-    """A5, S10.47: put there again and again, while it waits and when it had its turn, the host gets it once."""
+    """A5: put there again and again, while it waits and when it had its turn, the host gets it once."""
     host = Host()
     async with opened_state(tmp_path) as kept:
         flow = inflow(host, kept)
@@ -197,7 +197,7 @@ async def test_a_wake_whose_giver_was_cancelled(tmp_path: Path) -> None:
 
 
 async def test_a_wake_outlives_the_gateway(tmp_path: Path) -> None:
-    """S10.48, D27: what waited in a gateway that died reaches the model from the next one, and putting it in again
+    """A5, D27: what waited in a gateway that died reaches the model from the next one, and putting it in again
     while it is on its way adds nothing."""
     async with opened_state(tmp_path) as kept:
         flow = inflow(Host(), kept)

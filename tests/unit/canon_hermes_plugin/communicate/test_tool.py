@@ -72,7 +72,7 @@ async def test_the_server_has_the_last_word(box: CanonSandbox, turn: Turn) -> No
     closed = await turn.communicate(**SAY)
 
     assert (asked["success"], asked["status"], "approve" in asked["reason"]) == (True, "approval_required", True)
-    assert closed["success"] is False
+    assert closed["success"] is False and "OUTBOUND_COMMUNICATION_CLOSED" in closed["error"]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,40 @@ async def test_a_malformed_answer_is_no_success(box: CanonSandbox, turn: Turn, f
     assert (armed.fired, result["success"], verbs(box)) == (1, False, ["send_to"])
 
 
+async def test_each_agent_acts_in_its_own_turn(box: CanonSandbox) -> None:
+    """S11.6: two agents of one process, the policy of one is open and of the other closed: each turn has the policy and
+    the key of its own agent, and a conversation in which both have a turn has neither."""
+    active = ActiveSet()
+    with CanonSandbox(CanonOptions()) as other:
+        room = other.human.open_conversation(["user_owner", "agent_sandbox"], kind="direct")
+        other.human.set_policy("closed")
+        async with canon_turn(box, active=active) as ours, canon_turn(other, active=active, room=room) as theirs:
+            stage = theirs.stage
+            assert stage is not None
+
+            def has_policy(policy: str) -> bool:
+                authority = active.live_authority(room)
+                return authority is not None and authority.outbound_policy == policy
+
+            await until(lambda: has_policy("closed"))
+            closed = (theirs.may_communicate(), await theirs.communicate(**SAY))
+            opened = (ours.may_communicate(), await ours.communicate(**SAY))
+            of_each = (verbs(box), verbs(other))
+            other.human.set_policy("approval-required")
+            await until(lambda: has_policy("approval-required"))
+            asking = (theirs.may_communicate(), await theirs.communicate(**SAY))
+            of_each_then = (verbs(box), verbs(other))
+            async with canon_turn(other, active=active):
+                both = (ours.may_communicate(), await ours.communicate(**SAY))
+
+    assert closed[0] is False and "closed" in closed[1]["error"]
+    assert (opened[0], opened[1]["success"], of_each) == (True, True, (["send_to"], []))
+    assert (asking[0], asking[1]["success"], of_each_then) == (True, True, (["send_to"], ["send_to"]))
+    assert both[0] is False and "unambiguous" in both[1]["error"]
+
+
 async def test_nobody_acts_for_two(box: CanonSandbox) -> None:
-    """S11.6: two adapters that own the conversation, or none, are as good as no authority."""
+    """R2.15, R11.30: outside of a turn two connected adapters, or none, are as good as no authority."""
     active = ActiveSet()
     session = HostSession("conv_direct", "user_owner")
     none = Turn(active, session)

@@ -11,6 +11,7 @@ import pytest
 
 from canon_hermes_plugin.tools.runtime_control import ACTIONS
 from canon_hermes_plugin.tools.schema import RUNTIME_CONTROL
+from canon_hermes_plugin.tools.session import HostSession
 from canon_hermes_plugin.tools.silence import NOTE
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
@@ -55,6 +56,28 @@ async def test_without_an_adapter_nothing_is_guessed() -> None:
     result = await control({"action": "request_approval", "question": "Pay?"})
 
     assert result["success"] is False and "No unambiguous" in result["error"]
+
+
+async def test_the_environment_is_verified_before_a_key_is_used(box: CanonSandbox) -> None:
+    """S11.2, D51: the adapter that a tool acts through has asked both servers who they are before they saw its key, and
+    a tool's call asks nobody again; an adapter that found another environment is nobody to act as."""
+    async with canon_turn(box) as turn:
+        connected = [row["path"] for row in box.journal()]
+        await turn.control(action="request_approval", question="Pay?")
+    called = [row["path"] for row in box.journal()][len(connected) :]
+    mark = box.engine.journal.count
+    box.fault("health-wrong-environment", times=10, burst=10)
+    async with hosted(box, connect=False) as stage:
+        is_connected = await stage.adapter.connect()
+        refused = await Turn(stage.active, HostSession("conv_direct", "user_owner")).control(
+            action="request_approval", question="Pay?"
+        )
+    after = [row["path"] for row in box.journal(after=mark)]
+
+    first = next(number for number, path in enumerate(connected) if "health" not in path)
+    assert first > 0 and not any("health" in path for path in connected[first:])
+    assert "/runtime-interaction/request" in called and not any("health" in path for path in called)
+    assert (is_connected, refused["success"], [path for path in after if "health" not in path]) == (False, False, [])
 
 
 async def test_what_is_missing_is_named(box: CanonSandbox) -> None:
