@@ -32,11 +32,11 @@ def report(traces: list[Trace]) -> str:
         f"{len(traces)} traces, {len({trace.digest for trace in traces})} distinct",
         "ends: " + ", ".join(f"{word} {count}" for word, count in Counter(t.outcome for t in traces).most_common()),
         "transitions: " + ", ".join(f"{number} {transitions[number]}" for number in sorted(transitions, key=_order)),
-        f"{'step / point':48} {'passed':>8} {'lost':>6} {'killed':>7}",
+        f"{'step / point':48} {'passed':>8} {'lost':>6} {'killed':>7} {'given up':>9}",
     ]
     for step, point in steps:
-        counts = [covered[step, point, word] for word in ("go", "lose", "kill")]
-        lines.append(f"{step + ' / ' + point:48} {counts[0]:8} {counts[1]:6} {counts[2]:7}")
+        counts = [covered[step, point, word] for word in ("go", "lose", "kill", "cancel")]
+        lines.append(f"{step + ' / ' + point:48} {counts[0]:8} {counts[1]:6} {counts[2]:7} {counts[3]:9}")
     return "\n".join(lines)
 
 
@@ -61,7 +61,12 @@ def test_ten_thousand_interleavings() -> None:
 
     assert len({trace.digest for trace in traces}) >= 10_000
     taken = {number for trace in traces for number in trace.transitions}
-    changing = {"T1", "T2", "T2a", "T4", "T5", "T6", "T8", "T9", "T11", "T12", "T14", "T15", "T17", "T18", "T19", "T20"}
+    never = {"T3", "T10"}  # this Canon refuses nothing for good, and three days do not pass
+    changing = {
+        *(f"T{number}" for number in (*range(1, 13), *range(14, 23)) if number not in (7, 13, 16)),
+        "T2a",
+    } - never
     assert changing <= taken
-    killed = {(step, point) for trace in traces for step, point, word in trace.covered if word == "kill"}
-    assert killed >= {(step, point) for trace in traces for step, point, word in trace.covered if "+" not in step}
+    points = {(step, point) for trace in traces for step, point, _ in trace.covered if "+" not in step}
+    for end in ("kill", "cancel"):
+        assert {(step, point) for trace in traces for step, point, word in trace.covered if word == end} >= points

@@ -2,12 +2,14 @@
 
 Several processes work on one registry: a gateway that asks, checks and hears receipts, a second gateway that starts, a
 command, and another agent's gateway. Every durable write and every network call has three points, before it, after it
-took effect, and after its caller knows; at each of them the director decides who goes on, who is killed for good, what
-the network loses, whether time passes, whether the human answers. A killed process does nothing more, not even in its
-``finally``.
+took effect, and after its caller knows; at each of them the director decides who goes on, who is killed for good, whose
+caller gives up, what the network loses, whether time passes, whether the wall clock is set, whether the human answers.
+A killed process does nothing more, not even in its ``finally``; a cancelled one does what it does then. Some approvals
+are the published plugin's: they do not say whose they are, and another agent is in their room.
 
-Then calm comes for a while: a gateway that is alive and was told of the answer looks every half minute, and must bring
-the approval to its end by itself. At last everybody is killed, the leases run out, one fresh gateway starts, and the
+Then the clock is right again and calm comes for a while: the gateways that are alive look every half minute. One that
+was told of the answer must bring the approval to its end by itself, and no decision may be left that nobody was told.
+At last everybody is killed, the leases run out, one fresh gateway starts, and the
 invariants of the issue are asked for: no approval lost, none with two results, none decided without Canon's word, none
 given up while it is live, every wake in the inbox exactly once. A trace is the sequence of (who, step, what
 happened); its digest tells traces apart.
@@ -24,6 +26,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +38,7 @@ from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.ports import Wake
 from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated
+from canon_hermes_plugin.approvals.steps import WakeTooLate
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import RequestFailed
@@ -48,7 +52,9 @@ CONVERSATION = "convo-1"
 OTHER = Owner("env", "agent_2")
 WISH = read_wish(title="File invoice", question="Proceed?")
 POINTS = ("before", "committed", "known")
-LOOKS = 12  # six minutes: longer than any lease
+LOOKS = 20  # ten minutes: longer than any lease and than a clock was wrong
+STEPS_S = (-290, -61, 61, 290)
+PART: ContextVar[asyncio.Task[Any] | None] = ContextVar("part", default=None)
 
 
 class Violation(AssertionError):
@@ -57,6 +63,15 @@ class Violation(AssertionError):
 
 class Killed(BaseException):
     """The process is gone: whatever it tries raises this, and has no effect."""
+
+
+class SetClock(ManualClock):
+    """A clock whose wall time a person, or a service, sets."""
+
+    wrong_s = 0.0
+
+    def now_ms(self) -> int:
+        return super().now_ms() + round(self.wrong_s * 1000)
 
 
 @dataclass
@@ -68,6 +83,7 @@ class Disk:
     renderer: Renderer = field(default_factory=Renderer)
     wakes: list[Wake] = field(default_factory=list)
     happenings: list[Any] = field(default_factory=list)
+    is_published: bool = False  # what was asked for does not say by whom
 
     def read(self) -> Book:
         return parse(self.data)
@@ -75,7 +91,10 @@ class Disk:
     def apply(self, requests: Sequence[Request]) -> list[Transition | TransitionError]:
         changes = carry_out(self.read(), requests, now_ms=self.clock.now_ms())
         if changes.happenings:
-            self.data = self.renderer.data(changes.book)
+            book = changes.book
+            if self.is_published:
+                book = Book({entry.approval_id: entry.without("environmentId", "agentId") for entry in book})
+            self.data = self.renderer.data(book)
             self.happenings += changes.happenings
         return changes.answers
 
@@ -102,7 +121,7 @@ class Process:
             clock=director.clock,
             new_id=lambda digits: name + str(next(numbers)).rjust(digits - len(name), "0"),
             process=name,
-            conversations=lambda: {CONVERSATION} if owner == OWNER else set(),
+            conversations=lambda: {CONVERSATION} if owner == OWNER or director.disk.is_published else set(),
         )
 
     async def _at(self, step: str, point: str) -> str:
@@ -137,7 +156,9 @@ class Process:
     async def consume(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
         canon = self.director.canon
         if self.service._owner != OWNER:
-            raise Violation(f"{self.name} asked about another agent's approval")
+            if not self.director.disk.is_published:
+                raise Violation(f"{self.name} asked about another agent's approval")
+            canon = CanonApprovals(self.director.clock)  # which has nothing for that agent
         step = "cancel" if cancel else "consume"
         answer: ApprovalAnswer = await self._call(
             step, lambda: canon.consume(conversation_id, approval_id, cancel=cancel)
@@ -178,10 +199,11 @@ class Director:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.clock = ManualClock()
+        self.clock = SetClock()
         self.disk = Disk(self.clock)
         self.canon = CanonApprovals(self.clock)
-        self.waiting: list[tuple[Process, str, str, asyncio.Future[str]]] = []
+        self.waiting: list[tuple[Process, str, str, asyncio.Task[Any] | None, asyncio.Future[str]]] = []
+        self.checks: dict[str, str] = {}  # by its claim: whose it is, until it has an end; then which
         self.told: list[tuple[str, str, str]] = []
         self.covered: Counter[tuple[str, str, str]] = Counter()
         self.answered: str | None = None
@@ -190,6 +212,9 @@ class Director:
         self.quick = self.rng.choice([None, None, "gw-a", "gw-b"])  # a process that is ahead of the others
         self.is_spiteful = self.rng.random() < 0.3
         self.gateways: list[Process] = []
+        self.disk.is_published = self.rng.random() < 0.15
+        self.is_spared = self.rng.random() < 0.3  # nobody gives up
+        self.sets_clock = self.rng.random() < 0.4
 
     async def at(self, process: Process, step: str, point: str) -> str:
         if self.is_over:
@@ -197,15 +222,19 @@ class Director:
         if self.is_spiteful and (step, point) == ("consume", "committed"):
             self.answer()  # a moment after Canon said that nobody has
         verdict: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.waiting.append((process, step, point, verdict))
+        self.waiting.append((process, step, point, PART.get(), verdict))
         return await verdict
 
     def decide(self) -> None:
         """Let one of those who stand at a point go on, lose its call, or die."""
         quick = [n for n, (process, *_) in enumerate(self.waiting) if process.name == self.quick]
         chosen = self.rng.choice(quick) if quick and self.rng.random() < 0.8 else self.rng.randrange(len(self.waiting))
-        process, step, point, verdict = self.waiting.pop(chosen)
-        word = self.rng.choices(["go", "lose", "kill"], [86, 8 if step in NETWORK else 0, 6])[0]
+        process, step, point, part, verdict = self.waiting.pop(chosen)
+        word = self.rng.choices(["go", "lose", "kill", "cancel"], [82, 8 if step in NETWORK else 0, 6, 4])[0]
+        if part is None or part.done() or self.is_spared:
+            word = "go" if word == "cancel" else word
+        if not self.canon.held and self.rng.random() < 0.7:
+            word = "go"  # most traces are about an approval that exists
         if process.is_dead:
             word = "kill"
         self.told.append((process.name, f"{step}/{point}", word))
@@ -213,7 +242,9 @@ class Director:
         if word == "kill":
             process.is_dead = True
         if not verdict.done():
-            verdict.set_result(word)
+            verdict.set_result("go" if word == "cancel" else word)
+        if word == "cancel" and part is not None:
+            part.cancel()
 
     def look(self) -> None:
         """Tell those who wait for Canon to have something."""
@@ -221,6 +252,9 @@ class Director:
             self.is_held.set()
 
     async def pass_time(self) -> None:
+        if self.sets_clock and self.rng.random() < 0.3:
+            self.clock.wrong_s = self.rng.choice(STEPS_S)
+            self.told.append(("clock", f"{self.clock.wrong_s}", "set"))
         seconds = self.rng.choice([0.5, 31, 61, 301])
         self.told.append(("time", f"{seconds}", "pass"))
         await self.clock.advance(seconds)
@@ -307,16 +341,31 @@ def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Tas
         await director.is_held.wait()
         return next(iter(director.canon.held))
 
+    is_patient = rng.random() < 0.5
+
     async def check() -> None:
+        if is_patient:
+            await director.is_answered.wait()
         approval_id = await known()
+        claim_id = f"check-{len(director.checks)}"
+        director.checks[claim_id] = "running"
         with contextlib.suppress(RequestFailed):
-            results.append(await gateway.service.check(approval_id, conversation_id=CONVERSATION))
+            try:
+                result = await gateway.service.check(approval_id, conversation_id=CONVERSATION, claim_id=claim_id)
+            except Killed:
+                director.checks[claim_id] = "killed"
+                raise
+            except asyncio.CancelledError:
+                director.checks[claim_id] = "killed" if gateway.is_dead else "cancelled"
+                raise
+            results.append(result)
+            director.checks[claim_id] = "told"
 
     def hear(process: Process) -> Callable[[], Coroutine[Any, Any, None]]:
         async def run() -> None:
             await director.is_answered.wait()
             assert director.answered is not None
-            with contextlib.suppress(RequestFailed, OSError):
+            with contextlib.suppress(RequestFailed, OSError, WakeTooLate):
                 if await process.service.see_receipt(director.answered):
                     process.has_heard = True
                     await process.service.passes.follow_up(director.answered)
@@ -342,11 +391,12 @@ def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Tas
     ):
         if rng.random() < chance:
             parts.append(part)
-    return [asyncio.get_running_loop().create_task(_until_killed(part())) for part in parts]
+    return [asyncio.get_running_loop().create_task(_until_ended(part())) for part in parts]
 
 
-async def _until_killed(work: Coroutine[Any, Any, None]) -> None:
-    with contextlib.suppress(Killed):
+async def _until_ended(work: Coroutine[Any, Any, None]) -> None:
+    PART.set(asyncio.current_task())
+    with contextlib.suppress(Killed, asyncio.CancelledError):
         await work
 
 
@@ -365,29 +415,38 @@ def _raise_violations(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 async def _calm(director: Director, results: list[dict[str, Any]]) -> None:
     """Nothing is killed or lost any more. Who lives and has heard of the answer needs no other gateway's start."""
-    witnesses = [process for process in director.gateways if process.has_heard and not process.is_dead]
-    if not witnesses:
+    living = [process for process in director.gateways if not process.is_dead]
+    if not living:
         return
     director.is_over = True
+    director.clock.wrong_s = 0.0
     for _, *_, verdict in director.waiting:
         if not verdict.done():
             verdict.set_result("go")
     director.waiting.clear()
+    following: set[asyncio.Task[None]] = set()
     for _ in range(LOOKS):
         await _settle()
         await director.clock.advance(LOOK_EVERY_S)
         await _settle()
-        for process in witnesses:
+        for process in living:
             for approval_id in await process.service.passes.due():
-                await process.service.passes.follow_up(approval_id)
+                following.add(asyncio.create_task(process.service.passes.follow_up(approval_id)))
+    await _settle()
+    for task in following:
+        task.cancel()
+    await asyncio.gather(*following, return_exceptions=True)
     _check(director, results)
-    _final(director, results)
+    _untold(director)
+    if any(process.has_heard for process in living):
+        _final(director, results)
 
 
 async def _epilogue(director: Director, results: list[dict[str, Any]]) -> str:
     """Everybody is dead. One gateway starts; then the human answers, if they have not; then all must be well."""
     director.is_over = True
-    await director.clock.advance(301)
+    director.clock.wrong_s = 0.0
+    await director.clock.advance(901)
     last = Process("gw-x", director, OWNER)
     await last.service.passes.pass_over()
     _check(director, results)
@@ -426,6 +485,18 @@ def _check(director: Director, results: list[dict[str, Any]]) -> None:
             ends[happening.approval_id] = happening.after.status.value
 
 
+def _untold(director: Director) -> None:
+    """A decision without a wake was fetched by a check whose caller has it, or died with its whole process."""
+    for entry in director.disk.read():
+        if entry.status == "resolved" and entry.wake_status is None:
+            end = director.checks.get(str(entry.fields.get("answeredToClaimId")))
+            if end not in ("told", "killed"):
+                raise Violation(
+                    f"decided, and nobody was told: the check was {end}\n"
+                    + "\n".join(" ".join(row) for row in director.told)
+                )
+
+
 def _counts(entry: Entry, held: Any) -> bool:
     """Whether an answer to this request could ever be accepted.
 
@@ -456,10 +527,8 @@ def _final(director: Director, results: list[dict[str, Any]]) -> str:
         return "wrong human" if entry.status == "orphaned" else fail("answered by the wrong human, and not closed")
     if entry.status != "resolved":
         return fail(f"answered, and {entry.status}")
-    checked = any(
-        happening.number == "T8" and happening.after.wake_status is None for happening in director.disk.happenings
-    )
-    if checked:
+    if entry.wake_status is None:
+        _untold(director)
         return "checked" if not director.disk.wakes else fail("a check had the answer, and the agent was woken too")
     if len(director.disk.wakes) != 1 or entry.wake_status != "delivered":
         return fail("resolved, and the agent does not know")
