@@ -61,9 +61,11 @@ imports: $(STAMP)  ## import-linter: floors and homes of libraries
 docs: $(STAMP)  ## check that generated documents agree with the code
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python scripts/scenarios.py --check
+	$(BIN)/python -m scripts.pictures --check
 
 generate: $(STAMP)  ## write completions, manual pages, command reference and JSON Schemas from the command tree
 	$(BIN)/python -m scripts.generate
+	$(BIN)/python -m scripts.pictures
 
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

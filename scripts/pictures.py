@@ -1,0 +1,129 @@
+"""Write, or check, docs/approvals-on-screen.md: how ``approvals list``, ``show`` and ``audit`` look on a terminal.
+
+The real program runs on a real pseudo-terminal of 80 and of 120 columns, over a registry that our own store wrote, with
+invented ids and a clock that stands still. Run without arguments to write the page, with ``--check`` to fail when the
+program draws something else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from canon_hermes_plugin.approvals.entry import Decision
+from canon_hermes_plugin.approvals.events import (
+    Activate,
+    Answer,
+    ClaimConsume,
+    ClaimWake,
+    Decided,
+    FinishConsume,
+    FinishWake,
+    Reserve,
+    StillPending,
+    TimedOut,
+)
+from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.owner import Owner
+from canon_ops.runtime.clock import ManualClock
+from tests.support.terminal import Screen
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = "docs/approvals-on-screen.md"
+WIDTHS = (80, 120)
+ROWS = 60
+OWNER = Owner("canon-sandbox", "agent_ledger")
+BEGIN_MS: Final = 1_784_106_000_000  # 2026-07-15 09:00 UTC
+FAR_MS: Final = 4_102_444_800_000  # 2100: what is open stays open whenever this runs
+PAID, OPEN, LATE, HUNG = (
+    "hermes-3f9ab2c41d7e60588121",
+    "hermes-77c0d5e2946b1a3f0c4d",
+    "hermes-a15e08b7d3f24c96e7b0",
+    "hermes-c2d84f6019ab7e35d1f8",
+)
+INTRODUCTION = """\
+# Approvals on the screen
+
+What `canon-ops approvals` draws for a person, at 80 and at 120 columns; a pipe gets tab-separated lines, `--json` an
+object. This page is made by `python -m scripts.pictures`, which runs the program on a terminal; `make check` compares.
+"""
+
+
+def main() -> int:
+    page = drawn()
+    if "--check" not in sys.argv[1:]:
+        (ROOT / PAGE).write_text(page, encoding="utf-8")
+        return 0
+    if (ROOT / PAGE).read_text(encoding="utf-8") == page:
+        return 0
+    print(f"out of date: {PAGE}\nThe program draws something else. Run: make generate", file=sys.stderr)
+    return 1
+
+
+def drawn() -> str:
+    """The whole page."""
+    with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
+        home = Path(folder)
+        (home / ".hermes").mkdir()
+        fill(home / ".canon" / "detached-approvals.json")
+        parts = [INTRODUCTION]
+        for words in (("list",), ("show", HUNG), ("audit", PAID)):
+            said = " ".join(("canon-ops", "approvals", *words))
+            for columns in WIDTHS:
+                screen = picture(home, ("approvals", *words), columns)
+                parts.append(f"## `{said}`, {columns} columns\n\n```text\n{screen}\n```\n")
+    return "\n".join(parts)
+
+
+def picture(home: Path, words: tuple[str, ...], columns: int) -> str:
+    """The screen after a command."""
+    environ = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm-256color", "TZ": "UTC", "LANG": "C.UTF-8"}
+    command = [sys.executable, "-m", "canon_ops", *words]
+    with Screen(command, environ, columns=columns, rows=ROWS) as screen:
+        if (code := screen.finish(timeout_s=60)) != 0:
+            raise SystemExit(f"{' '.join(words)} ended with {code}:\n{screen.text}")
+        return screen.text
+
+
+def fill(file: Path) -> None:
+    """A registry as a gateway leaves it: one decided, one open, one expired, one whose gateway was killed."""
+    clock = ManualClock(BEGIN_MS)
+    store = ApprovalStore(file, clock=clock, process="gateway 4127")
+
+    def ask(approval_id: str, question: str, expires_at_ms: float) -> None:
+        claim, room = f"create-{approval_id}", f"conv_{approval_id[-4:]}"
+        store.apply_one(
+            approval_id,
+            Reserve(
+                approval_id, room, claim, expires_at_ms, OWNER, question, "user_dana", "agent:canon", "gateway 4127"
+            ),
+        )
+        clock._elapsed_s += 1
+        store.apply_one(approval_id, Activate(claim, expires_at_ms, "user_dana"))
+        clock._elapsed_s += 600
+
+    def consume(approval_id: str, answer: Answer | None) -> None:
+        store.apply_one(approval_id, ClaimConsume("consume", "gateway 4127"))
+        clock._elapsed_s += 1
+        if answer is not None:
+            store.apply_one(approval_id, FinishConsume("consume", answer, wakes=True))
+
+    ask(PAID, "Pay invoice 2041 of Acme Ltd, 1,250.00 EUR?", FAR_MS)
+    consume(PAID, StillPending())
+    ask(LATE, "Delete the staging database?", BEGIN_MS + 3_600_000)
+    consume(PAID, Decided(Decision.ALLOW, "user_dana"))
+    store.apply_one(PAID, ClaimWake("wake", "gateway 4127"))
+    store.apply_one(PAID, FinishWake("wake", is_delivered=True))
+    consume(LATE, TimedOut())
+    ask(
+        OPEN, "Publish release 3.2 to all customers, with the new price list, and tell the sales team about it?", FAR_MS
+    )
+    ask(HUNG, "Refund order 88213?", FAR_MS)
+    consume(HUNG, None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
