@@ -25,7 +25,9 @@ from canon_ops.hermes.gateway import read_state
 from canon_ops.operate.agent_key import AgentCredential, credential_in_force, credential_of_agent
 from canon_ops.runtime.clock import SystemClock
 
-__all__ = ["command"]
+__all__ = ["JOBS", "command"]
+
+JOBS = 16  # ours: Canon limits what is sent to conversations, not how often it is asked; a round trip is mostly waiting
 
 _WORDS = {
     Action.ASK: "ask Canon",
@@ -80,7 +82,9 @@ class Reconciliation:
 )
 @click.argument("approval_ids", metavar="[ID]...", nargs=-1)
 @click.option("--apply", is_flag=True, help="Carry the plan out.")
-@click.option("--jobs", metavar="N", type=click.IntRange(1, 32), default=8, show_default=True, help="Ask N at a time.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1, 32), default=JOBS, show_default=True, help="Ask N at a time."
+)
 def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], apply: bool, jobs: int) -> Result:
     """Find out at Canon how open approvals stand.
 

@@ -1,0 +1,170 @@
+"""``approvals reconcile`` of many open approvals, and what one transition costs in a registry of many.
+
+Reconciling runs as the command does it, over its own client, against a Canon sandbox that waits 20 ms before each
+answer: as many at once as the command asks by default, and one after the other as the peer. The two take turns on
+registries of the same bytes. Each batch of transitions has to be one durable change: the file and its folder are
+synchronised once, the trail before it once; that is counted, not timed.
+
+A transition is timed in processor time, without a disk: a claim in a registry of 10 approvals and of 1,000.
+
+Limits: reconciling 8 times as fast as the peer; three synchronisations a batch; a transition among 1,000 entries costs
+at most 3 times one among 10.
+Run it: ``python -m tests.benchmarks.bench_approvals``; it exits 1 when a limit is passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from canon_hermes_plugin.approvals.batch import Request
+from canon_hermes_plugin.approvals.canon_side import CanonSide
+from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, FinishConsume, Reserve, Unclear
+from canon_hermes_plugin.approvals.from_outside import reconcile
+from canon_hermes_plugin.approvals.machine import Transition, TransitionError
+from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.owner import Owner
+from canon_ops.cli.commands.approvals_reconcile import JOBS
+from canon_ops.client.api import CanonApi
+from canon_ops.files.disk import Disk
+from canon_ops.operate.agent_key import AgentCredential
+from canon_ops.runtime.clock import SystemClock
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from canon_ops.settings.environments import Connection
+from canon_ops.settings.secret import Secret
+from canon_ops.wire.interactions import ApprovalRequest
+from tests.support.canon_wire import a_connection
+
+APPROVALS = int(os.environ.get("APPROVALS", "1000"))
+PAIRS = int(os.environ.get("PAIRS", "5"))
+LATENCY_S = 0.020
+FASTER = 8.0
+DEARER = 3.0
+
+
+class CountingDisk(Disk):
+    """Counts how often anything is made durable."""
+
+    syncs = 0
+
+    def sync(self, descriptor: int) -> None:
+        self.syncs += 1
+        super().sync(descriptor)
+
+    def sync_folder(self, path: Path) -> None:
+        self.syncs += 1
+        super().sync_folder(path)
+
+
+class CountingStore(ApprovalStore):
+    """Counts the batches that changed something."""
+
+    batches = 0
+
+    def apply(self, requests: Iterable[Request]) -> list[Transition | TransitionError]:
+        answers = super().apply(requests)
+        self.batches += any(isinstance(answer, Transition) and answer.is_change for answer in answers)
+        return answers
+
+
+class NoDisk(Disk):
+    """Writes, and makes nothing durable."""
+
+    def sync(self, descriptor: int) -> None:
+        pass
+
+    def sync_folder(self, path: Path) -> None:
+        pass
+
+
+def fill(store: ApprovalStore, owner: Owner, count: int, conversation_id: str = "conv_direct") -> list[str]:
+    """A registry of that many pending approvals."""
+    ids = [f"hermes-{number:020x}" for number in range(count)]
+    until_ms = SystemClock().now_ms() + 86_400_000
+    store.apply([Request(one, Reserve(one, conversation_id, "c", until_ms, owner, "Pay?")) for one in ids])
+    store.apply([Request(one, Activate("c", until_ms, "user_owner")) for one in ids])
+    return ids
+
+
+async def ask(box: CanonSandbox, ids: Sequence[str]) -> None:
+    """Let Canon have these approvals, too, unanswered."""
+    until_ms = SystemClock().now_ms() + 80_000_000
+    async with CanonApi(connection_to(box), Secret(box.endpoints.agent_key), clock=SystemClock()) as api:
+        for approval_id in ids:
+            await CanonSide(api).create(ApprovalRequest("conv_direct", approval_id, "Pay", "Pay?", until_ms))
+
+
+def connection_to(box: CanonSandbox) -> Connection:
+    """The sandbox as an environment."""
+    return replace(a_connection(box.endpoints.api, box.endpoints.stream), environment_id=box.endpoints.environment_id)
+
+
+def reconciled(box: CanonSandbox, registry: tuple[bytes, bytes], owner: Owner, limit: int) -> tuple[float, float]:
+    """Seconds of one reconcile, and synchronisations a batch."""
+    with tempfile.TemporaryDirectory(prefix="bench-approvals-") as folder:
+        file, disk = Path(folder) / "detached-approvals.json", CountingDisk()
+        file.write_bytes(registry[0])
+        file.with_name("detached-approvals.audit").write_bytes(registry[1])
+        store = CountingStore(file, disk=disk, process="bench")
+        ids = {entry.approval_id for entry in store.read()}
+        credential = AgentCredential(connection_to(box), Secret(box.endpoints.agent_key), owner.agent_id)
+        began = time.perf_counter()
+        done = reconcile(
+            store, credential, owner, ids, clock=SystemClock(), timeout_s=30, limit=limit, done=lambda entry: None
+        )
+        seconds = time.perf_counter() - began
+        if done.counts != {"pending": len(ids)}:
+            raise AssertionError(f"not all were asked about: {dict(done.counts)}")
+        return seconds, disk.syncs / store.batches
+
+
+def transition_cost(count: int) -> float:
+    """Processor seconds of one claim and its end among that many approvals."""
+    with tempfile.TemporaryDirectory(prefix="bench-approvals-") as folder:
+        store = ApprovalStore(Path(folder) / "detached-approvals.json", disk=NoDisk(), process="bench")
+        ids = fill(store, Owner("env", "agent_1"), count)
+        spent = []
+        for number in range(60):
+            one, claim = ids[number % count], f"k{number}"
+            began = time.process_time()
+            store.apply_one(one, ClaimConsume(claim))
+            store.apply_one(one, FinishConsume(claim, Unclear(), wakes=True))
+            spent.append((time.process_time() - began) / 2)
+        return statistics.median(spent[10:])
+
+
+def main() -> int:
+    with CanonSandbox(CanonOptions()) as box, tempfile.TemporaryDirectory(prefix="bench-approvals-") as folder:
+        owner = Owner(box.endpoints.environment_id, "agent_sandbox")
+        store = ApprovalStore(Path(folder) / "detached-approvals.json", process="bench")
+        asyncio.run(ask(box, fill(store, owner, APPROVALS)))
+        registry = store.file.read_bytes(), store.trail.read()
+        box.fault("delay", path="/runtime-interaction/consume", seconds=LATENCY_S, times=10**9)
+        together, alone = [], []
+        reconciled(box, registry, owner, JOBS)  # warm-up
+        for _ in range(PAIRS):
+            together.append(reconciled(box, registry, owner, JOBS))
+            alone.append(reconciled(box, registry, owner, 1))
+    ratio = statistics.median(slow / fast for (fast, _), (slow, _) in zip(together, alone, strict=True))
+    syncs = max(count for _, count in together + alone)
+    dear = transition_cost(1_000) / transition_cost(10)
+    times = [seconds for seconds, _ in together]
+    print(f"registry of {APPROVALS}: sha256 {hashlib.sha256(registry[0]).hexdigest()[:16]}, {PAIRS} pairs")
+    print(f"reconcile, {JOBS} at a time: median {statistics.median(times):.2f} s, {min(times):.2f} to {max(times):.2f}")
+    print(f"one after the other: median {statistics.median(seconds for seconds, _ in alone):.2f} s")
+    print(f"ratio {ratio:.1f} (limit {FASTER:g}); synchronisations a batch at most {syncs:g} (limit 3)")
+    print(f"a transition among 1,000 costs {dear:.2f} times one among 10 (limit {DEARER:g})")
+    return int(ratio < FASTER or syncs > 3 or dear > DEARER)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
