@@ -14,6 +14,7 @@ import pytest
 from tests.support.approval_traces import Trace, run_trace
 
 SLICE, ALL = 150, 12_000
+OFTEN = 400  # a step that is met as often as that is killed, and given up, at each of its points
 
 
 async def _run(seeds: range) -> list[Trace]:
@@ -49,7 +50,7 @@ def test_a_slice_of_all_interleavings() -> None:
     traces = asyncio.run(_run(range(SLICE)))
 
     assert len({trace.digest for trace in traces}) > SLICE * 0.9
-    assert {"woken", "checked", "wrong human", "taken back", "never created"} <= {trace.outcome for trace in traces}
+    assert {"woken", "wrong human", "never created"} <= {trace.outcome for trace in traces}
 
 
 @pytest.mark.long
@@ -60,13 +61,16 @@ def test_ten_thousand_interleavings() -> None:
     sys.stdout.write(f"\n{report(traces)}\n")
 
     assert len({trace.digest for trace in traces}) >= 10_000
+    ends = {"woken", "checked", "wrong human", "taken back", "never created"}
+    assert {trace.outcome for trace in traces} == ends
     taken = {number for trace in traces for number in trace.transitions}
-    never = {"T3", "T10"}  # this Canon refuses nothing for good, and three days do not pass
-    changing = {
-        *(f"T{number}" for number in (*range(1, 13), *range(14, 23)) if number not in (7, 13, 16)),
-        "T2a",
-    } - never
+    # Not among them: what changes nothing, what another program does, and T10, since three days do not pass.
+    changing = {"T2a", *(f"T{number}" for number in range(1, 23) if number not in (7, 10, 13, 16))}
     assert changing <= taken
-    points = {(step, point) for trace in traces for step, point, _ in trace.covered if "+" not in step}
+    met = Counter[tuple[str, str]]()
+    for trace in traces:
+        for (step, point, _), count in trace.covered.items():
+            met[step, point] += count
+    often = {place for place, count in met.items() if count >= OFTEN}
     for end in ("kill", "cancel"):
-        assert {(step, point) for trace in traces for step, point, word in trace.covered if word == end} >= points
+        assert {(step, point) for trace in traces for step, point, word in trace.covered if word == end} >= often

@@ -33,9 +33,10 @@ pytestmark = pytest.mark.host
 
 NINE = HostSession("conversation-1", "member-9", "Human Nine", "session-1", "key-1", "message-1")
 PUBLIC = {
-    "CanonTurnContext", "RUNTIME_CARD_LIMITS", "check_detached_approval", "current_canon_turn", "register",
-    "request_card_for_current_human", "request_detached_approval_for_current_human",
-    "send_card_to_current_conversation", "upload_media_for_current_conversation", "validate_card",
+    "CanonInboundMedia", "CanonTurnContext", "RUNTIME_CARD_LIMITS", "check_detached_approval",
+    "current_canon_inbound_media", "current_canon_turn", "register", "request_card_for_current_human",
+    "request_detached_approval_for_current_human", "send_card_to_current_conversation",
+    "upload_media_for_current_conversation", "validate_card",
 }  # fmt: skip
 FORBIDDEN = {"target", "conversation_id", "response_user_id", "responder"}
 
@@ -65,11 +66,12 @@ def in_session(session: HostSession, **more: Any) -> CanonTurnContext:
 
 
 def test_no_function_takes_a_conversation_or_a_person() -> None:
-    """S13.1: every public name is there, and none can be told whom or where to ask."""
+    """S13.1, R1.3: every public name is there and no other, and none can be told whom or where to ask."""
     public = [getattr(canon_hermes_plugin, name) for name in canon_hermes_plugin.__all__]
 
     functions = [one for one in public if inspect.isfunction(one)]
-    assert set(canon_hermes_plugin.__all__) >= PUBLIC
+    assert set(canon_hermes_plugin.__all__) == PUBLIC
+    assert not inspect.signature(canon_hermes_plugin.current_canon_inbound_media).parameters
     assert not any(FORBIDDEN & inspect.signature(one).parameters.keys() for one in functions)
 
 
