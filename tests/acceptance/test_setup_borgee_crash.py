@@ -1,7 +1,7 @@
 """``setup borgee`` killed at each step by which it changes a disk: nothing half-written, and the next run finishes.
 
 That every file is old or new, and all of them alike, :mod:`tests.acceptance.test_commands_crash` shows of this command
-as of the others. Here the same command is given again after each kill.
+as of the others. Here the same command is given again after each kill, with the key in ``.env`` and in the keyring.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from borgee_hermes.loopback.server import BorgeeSandbox
 from tests.support.borgee_boxes import borgee_box
 from tests.support.crash_commands import SERVED
+from tests.support.keyring_backend import keyring_variables
+
+REFERENCE = "BORGEE_API_KEY_REF="
 
 
 @pytest.fixture
@@ -36,12 +40,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def kills(folder: Path, box: BorgeeSandbox, case: str, every: int) -> list[dict[str, Any]]:
+def kills(folder: Path, box: BorgeeSandbox, case: str, every: int, **variables: str) -> list[dict[str, Any]]:
     """Each kill, what it left, and what is there when the command was given once more."""
     served = dict(zip(SERVED, (box.endpoints.base_url, box.endpoints.agent_key), strict=True))
     run = subprocess.run(
         [sys.executable, "-m", "tests.support.crash_setup_borgee", case, str(folder), str(every)],
-        env={**os.environ, **served},
+        env={**os.environ, **served, **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -64,3 +68,25 @@ def test_the_next_run_finishes_what_a_kill_began(server: BorgeeSandbox, folder: 
     assert [row for row in rows if row["again"] != "done" or row["after"] != "new" or row["stale"]] == []
     if every == 1:
         assert {row["left"] for row in rows} == {"old", "new"}
+
+
+@pytest.mark.parametrize("every", EVERY)
+def test_a_key_for_the_keyring_is_there_before_a_file_names_it(
+    server: BorgeeSandbox, folder: Path, tmp_path: Path, every: int
+) -> None:
+    """decisions C1: a reference always leads to the key; an entry without one is used by the next run, not doubled."""
+    key, variables = server.endpoints.agent_key, keyring_variables(tmp_path / "entries.json")
+
+    first, *rows = kills(folder, server, "setup borgee keyring", every, **variables)
+
+    assert len(rows) == len(range(0, first["steps"], every)) >= 5
+    assert [row for row in rows if row["how"] != "killed" or row["again"] != "done" or row["stale"]] == []
+    for row in rows:
+        for moment in ("env_left", "env_after"):
+            assert key not in row[moment], row
+        if REFERENCE in row["env_left"]:
+            assert key in row["entries_left"].values(), row
+        assert list(row["entries_after"].values()) == [key], row
+        (name,) = row["entries_after"]
+        assert f"{REFERENCE}{name}\n" in row["env_after"]
+        assert yaml.safe_load(row["config_after"])["borgee"]["base_url"] == server.endpoints.base_url

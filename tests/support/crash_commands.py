@@ -29,6 +29,7 @@ from canon_ops.files.disk import Disk
 from canon_ops.files.transaction import Transaction
 from tests.support.canon_files import profile_entry
 from tests.support.crash import CountingDisk, contents, play, say, schedules
+from tests.support.keyring_backend import FILE_VARIABLE, keyring_variables
 
 __all__ = [
     "COMMANDS",
@@ -65,7 +66,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--change-shared", "--agent-id", "agent_sandbox",
     ),
 }  # fmt: skip
+# What puts a key into the keyring before a file names it: after a kill there may be an entry and old files.
+IN_KEYRING = {"setup borgee keyring": (*COMMANDS["setup borgee"], "--store", "keyring")}
 SERVED = ("SERVER_ADDRESS", "SERVER_KEY")
+KEYRING_OFF = {"CANON_OPS_KEYRING": "off"}
 SLICES = {"": 1, "slice": 7, "none": None}
 
 CONFIG = """\
@@ -121,15 +125,17 @@ def environ_of(home: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
-        "CANON_OPS_KEYRING": "off",
         "CANON_AGENTS_JSON_BOOTSTRAP": cloud,
         **{name: os.environ[name] for name in SERVED if name in os.environ},
+        **(keyring_variables(Path(os.environ[FILE_VARIABLE])) if FILE_VARIABLE in os.environ else KEYRING_OFF),
     }
 
 
 def words_of(case: str, home: Path) -> list[str]:
     """The command line of a case."""
-    return [word.format(home=home, server=os.environ.get("SERVER_ADDRESS", "")) for word in COMMANDS[case]]
+    return [
+        word.format(home=home, server=os.environ.get("SERVER_ADDRESS", "")) for word in (COMMANDS | IN_KEYRING)[case]
+    ]
 
 
 def stale(home: Path) -> list[str]:
