@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from canon_ops.cli.checks import CHECKS
+from canon_ops.cli.checks import CHECKS, EVERY_CHECK, NAMEABLE_CHECKS
 from canon_ops.cli.context import Context
 from canon_ops.cli.doctor_call import DoctorCall
 from canon_ops.cli.doctor_report import (
@@ -59,8 +59,7 @@ def carry_out(context: Context, call: DoctorCall, ahead: ImportsAhead | None) ->
     Args:
         ahead: the host is at work on the import of the plugin already.
     """
-    every = (*CHECKS, *LIVE_CHECKS) if call.live or call.list_only else CHECKS
-    checks = select(call.only, call.skip, call.area, checks=every)
+    checks = select(call.only, call.skip, call.area, checks=_asked_from(call))
     if call.list_only:
         return Result(check_list(checks), listing(checks))
     if any(check.live for check in checks):
@@ -72,6 +71,14 @@ def carry_out(context: Context, call: DoctorCall, ahead: ImportsAhead | None) ->
     if call.bundle is not None:
         _write_bundle(context, call.bundle, examined[0])
     return _result(call, examined, as_profiles=call.all_profiles)
+
+
+def _asked_from(call: DoctorCall) -> Sequence[Check]:
+    """What the call chooses from."""
+    if call.list_only:
+        return EVERY_CHECK
+    asked = NAMEABLE_CHECKS if call.is_chosen else CHECKS
+    return (*asked, *LIVE_CHECKS) if call.live else asked
 
 
 def _examine(

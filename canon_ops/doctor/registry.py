@@ -20,13 +20,14 @@ from canon_ops.doctor.checks import (
     live,
     network,
     plugin,
+    probe,
     registration,
     settings,
     stores,
 )
 from canon_ops.errors import UsageError
 
-__all__ = ["CHECKS", "LIVE_CHECKS", "NothingToAsk", "UnknownCheck", "areas", "select"]
+__all__ = ["CHECKS", "LIVE_CHECKS", "PROBE_CHECKS", "NothingToAsk", "UnknownCheck", "areas", "select"]
 
 CHECKS: tuple[Check, ...] = (
     *host.CHECKS,
@@ -48,6 +49,8 @@ CHECKS: tuple[Check, ...] = (
 )
 LIVE_CHECKS: tuple[Check, ...] = live.CHECKS
 """Those that people see something of; asked only when somebody wants that."""
+PROBE_CHECKS: tuple[Check, ...] = probe.PROBE_CHECKS
+"""Those that a supervisor asks; asked only by name or area."""
 
 
 class UnknownCheck(UsageError):

@@ -25,7 +25,7 @@ from canon_ops.files.disk import Disk, explain
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.runtime.mounts import network_file_system
 
-__all__ = ["FileLock", "LockTimeout"]
+__all__ = ["FileLock", "FolderLock", "LockTimeout"]
 
 POLL_S = 0.005
 
@@ -73,9 +73,9 @@ class FileLock:
             os.close(self._held)  # the lock goes with the last descriptor of this opening
             self._held = None
 
-    def _acquire(self, path: Path, deadline_s: float) -> int:
+    def _acquire(self, path: Path, deadline_s: float, flags: int = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW) -> int:
         """Open and lock ``path``; the descriptor holds the lock until it is closed."""
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
         try:
             while not _try_lock(descriptor):
                 if self._clock.monotonic_s() >= deadline_s:
@@ -98,6 +98,21 @@ class FileLock:
             fix=f"ps -p {holder}" if holder else "wait for the other canon-ops command and try again",
             file=str(self.path),
         )
+
+
+class FolderLock(FileLock):
+    """The same on a folder itself, which leaves nothing behind there; without a turnstile, so nobody queues.
+
+    For folders that are not ours, where a lock file would be a stray file.
+    """
+
+    def __enter__(self) -> Self:
+        deadline_s = self._clock.monotonic_s() + self.timeout_s
+        try:
+            self._held = self._acquire(self.path, deadline_s, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise explain(error, self.path) from error
+        return self
 
 
 def _try_lock(descriptor: int) -> bool:

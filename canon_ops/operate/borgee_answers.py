@@ -81,6 +81,7 @@ class BorgeeSetupResult:
     Attributes:
         shared: the settings of the whole gateway that were changed.
         store: where the key is.
+        changed: something was written, or would be: a file, or the key in the keyring.
         diff: the changes, secrets masked.
         overridden_by: a place outside ``.env`` whose key still beats the one that was set up.
         answers: everything that was answered, the key left out.
@@ -92,6 +93,7 @@ class BorgeeSetupResult:
     shared: tuple[SharedChange, ...]
     store: Literal["file", "keyring"]
     files: tuple[Path, ...]
+    changed: bool
     diff: str
     history_id: str | None
     overridden_by: Origin | None

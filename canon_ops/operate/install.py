@@ -13,12 +13,12 @@ Source: command-line contract 7; decisions C3, H2, L5, N1; product page of Canon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from canon_ops.errors import RefusedError
-from canon_ops.files.transaction import Transaction, digest
+from canon_ops.files.transaction import ChangedUnderUs, Transaction, digest
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, discover_plugins, installed_distributions, try_imports
@@ -33,6 +33,7 @@ from canon_ops.operate.install_plan import (
     PluginUnusable,
     file_steps,
     plan_install,
+    plan_usable_package,
 )
 from canon_ops.operate.installation import (
     Installation,
@@ -44,6 +45,7 @@ from canon_ops.operate.installation import (
     record_file,
 )
 from canon_ops.operate.package.action import PackageAction
+from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.plan import ForeignPlugin, PackageMissing, PackagePlan
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.package.wheel import PackageAltered
@@ -182,10 +184,42 @@ def carry_out(
         command: how the history and the record call it.
 
     Raises:
-        ChangedUnderUs: a file is not what the plan was made from; nothing was changed.
+        ChangedUnderUs: a file, or the host's packages, are not what the plan was made from; nothing was changed.
+        LockTimeout: another command changed the packages of the host, or the files of the home, for too long.
         InstallerFailed, PackageConflict, InstallNotVerified: the host is as it was, no file has changed.
     """
-    home, names, clock = plan.home, plan.options.platform, clock or SystemClock()
+    with ExitStack() as held:
+        if plan.package is not None and plan.package.is_change:
+            held.enter_context(alone_in(plan.host, prompts))
+            plan = _as_the_host_is_now(plan, environ)
+        return _carry_out(plan, environ, prompts, command, clock or SystemClock())
+
+
+def _as_the_host_is_now(plan: InstallPlan, environ: Mapping[str, str]) -> InstallPlan:
+    """The plan, or what is left of it when another command has put our package there in the meantime.
+
+    Raises:
+        ChangedUnderUs: the packages of the host are others, and not such that ours could stay as it is.
+    """
+    package, home = plan.package, plan.home
+    assert package is not None  # noqa: S101 - the one caller has looked
+    child = home.environ(environ)
+    now = installed_distributions(plan.host.python, environ=child)
+    if {name: one.version for name, one in now.items()} == {n: one.version for n, one in package.installed.items()}:
+        return plan
+    host = replace(plan.host, facts=find_host(child, python=plan.host.python).facts)
+    again = plan_usable_package(host, home, environ, plan.options)
+    if again.is_change:
+        raise ChangedUnderUs(
+            f"The packages of {host.python} were changed while this was planned; nothing was done.", fix="run it again"
+        )
+    return replace(plan, host=host, package=again)
+
+
+def _carry_out(
+    plan: InstallPlan, environ: Mapping[str, str], prompts: Prompts, command: str, clock: Clock
+) -> InstallOutcome:
+    home, names = plan.home, plan.options.platform
     label = f"{command} {names.name}"
     with Transaction(home.path, label=label, clock=clock, refuse=lambda _path: refuse_managed(home)) as files:
         for change in plan.changes:

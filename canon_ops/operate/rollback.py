@@ -10,6 +10,7 @@ A run that was interrupted by a crash counts as the newest: what it had taken ou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from canon_ops.operate.installation import (
     record_file,
 )
 from canon_ops.operate.package.action import preload, put_back
+from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.prompts import Prompts
@@ -179,7 +181,8 @@ def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts)
     home, host = plan.home, plan.host
     label = f"rollback of {plan.run.command}" if plan.run else "rollback of an interrupted command"
     store = PackageStore(home.path)
-    with Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
+    alone = alone_in(host, prompts) if host is not None else nullcontext()
+    with alone, Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
         for change in plan.changes:
             files.expect(change.path, digest(change.before) or "")
             files.stage(change.path, change.after, private=True)

@@ -143,6 +143,11 @@ class SetupResult:
     answers: SetupAnswers
     dry_run: bool = False
 
+    @property
+    def changed(self) -> bool:
+        """Anything was written, or would be."""
+        return bool(self.files)
+
 
 class BadAnswer(UsageError):
     """An answer that cannot be one."""

@@ -162,6 +162,7 @@ def _result(stage: BorgeeStage, plan: BorgeePlan, written: Written) -> BorgeeSet
         shared=plan.shared,
         store=plan.store,
         files=written.files,
+        changed=written.changed or (plan.store == "keyring" and not plan.is_kept),
         diff=written.diff,
         history_id=written.history_id,
         overridden_by=None if stage.writing.dry_run else _overriding(stage, plan),

@@ -13,7 +13,7 @@ Source: command-line contract 2, 7; hermes-host 2.3 (profiles share one environm
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
 from canon_ops.operate.forget_key import forget_key
 from canon_ops.operate.installation import Installation, InterruptedNote, read_installation, record_file
 from canon_ops.operate.package.action import preload, take_out
+from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.by_hand import remove_by_hand
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore
@@ -283,7 +284,8 @@ def _profile_that_goes(home: HermesHome, environ: Mapping[str, str]) -> tuple[st
 def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts, keyring: Keyring) -> UninstallOutcome:
     home, names, host = plan.home, plan.options.platform, plan.host
     label = f"uninstall {names.name}"
-    with Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
+    alone = alone_in(host, prompts) if host is not None and plan.removes else nullcontext()
+    with alone, Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
         for change in plan.changes:
             files.expect(change.path, digest(change.before) or "")
             files.stage(change.path, change.after, private=True)

@@ -8,12 +8,11 @@ from typing import Literal
 
 import click
 
-from canon_ops.cli.checks import CHECKS
+from canon_ops.cli.checks import EVERY_CHECK
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Line, Raw, Result
 from canon_ops.doctor.check import Check
-from canon_ops.doctor.registry import LIVE_CHECKS
 from canon_ops.errors import NotFoundError
 
 __all__ = ["Explained", "command"]
@@ -62,7 +61,7 @@ def command(context: Context, check_id: str) -> Result:
     It works without a network and without a Hermes. `canon-ops doctor --list` names the checks; a code stands in the
     errors of a --json document.
     """
-    check = next((each for each in (*CHECKS, *LIVE_CHECKS) if each.id == check_id), None)
+    check = next((each for each in EVERY_CHECK if each.id == check_id), None)
     explained = _of_check(check) if check is not None else _of_error(check_id)
     parts = [
         ("Cause", explained.cause),
@@ -100,7 +99,7 @@ def _of_error(code: str) -> Explained:
 
     known = error_classes()
     if code not in known:
-        near = get_close_matches(code, [*known, *(check.id for check in CHECKS)], n=1, cutoff=0.75)
+        near = get_close_matches(code, [*known, *(check.id for check in EVERY_CHECK)], n=1, cutoff=0.75)
         fix = f"canon-ops explain {near[0]}" if near else "canon-ops doctor --list"
         raise NothingToExplain(f"{code!r} is neither a check nor an error code.", fix=fix)
     first = known[code][0]

@@ -46,6 +46,7 @@ class SetupReport:
         request_id: the registration request; null where none was needed.
         resumed: an earlier run had begun the registration.
         store: where the key is.
+        changed: something was written, or would be in a dry run; a registration always writes.
         overridden_by: places that still beat what was set up.
     """
 
@@ -58,6 +59,7 @@ class SetupReport:
     resumed: bool
     store: Literal["file", "keyring"]
     files: tuple[Path, ...]
+    changed: bool
     diff: str
     overridden_by: tuple[str, ...]
     dry_run: bool
@@ -160,6 +162,7 @@ def report_of(result: SetupResult) -> SetupReport:
         resumed=result.resumed,
         store=result.store,
         files=result.files,
+        changed=result.changed,
         diff=result.diff,
         overridden_by=tuple(origin.describe() for origin in result.overridden_by),
         dry_run=result.dry_run,

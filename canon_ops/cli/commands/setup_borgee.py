@@ -36,6 +36,7 @@ class BorgeeSetupReport:
         pinned: config.yaml names the agent, and the gateway refuses to start as any other.
         shared: settings of the whole gateway that changed, for every platform of it.
         store: where the key is.
+        changed: something was written, or would be in a dry run.
         overridden_by: a place whose key still beats what was set up.
         history_id: what ``undo`` takes.
     """
@@ -47,6 +48,7 @@ class BorgeeSetupReport:
     shared: tuple[SharedSetting, ...]
     store: Literal["file", "keyring"]
     files: tuple[Path, ...]
+    changed: bool
     diff: str
     overridden_by: str | None
     history_id: str | None
@@ -149,6 +151,7 @@ def report_of(result: BorgeeSetupResult) -> BorgeeSetupReport:
         shared=tuple(SharedSetting(one.path, one.before, one.after) for one in result.shared),
         store=result.store,
         files=result.files,
+        changed=result.changed,
         diff=result.diff,
         overridden_by=result.overridden_by.describe() if result.overridden_by else None,
         history_id=result.history_id,

@@ -116,14 +116,14 @@ def _takes(words: Sequence[str], param: click.Parameter) -> str:
 
 def _held(kind: Kind) -> Sequence[str]:
     """The values that this version of the program decides about."""
-    from canon_ops.cli.checks import CHECKS
+    from canon_ops.cli.checks import NAMEABLE_CHECKS
     from canon_ops.doctor.registry import areas
 
     match kind:
         case Kind.CHECK:
-            return [check.id for check in CHECKS]
+            return [check.id for check in NAMEABLE_CHECKS]
         case Kind.AREA:
-            return areas(CHECKS)
+            return areas(NAMEABLE_CHECKS)
         case Kind.SCHEMA:
             return [
                 schema_name(words, each.schema_version) for each in loaded_commands() for words, _ in each.documents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from canon_ops.cli.checks import CHECKS
+from canon_ops.cli.checks import NAMEABLE_CHECKS
 from canon_ops.cli.manual.row import Row
 from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KnownKey
 from canon_ops.operate.preferences import PREFERENCES
@@ -12,7 +12,9 @@ __all__ = ["checks", "config_keys", "preferences", "variables"]
 
 def checks() -> tuple[Row, ...]:
     """Every check with its question."""
-    return tuple(Row(check.id, f"{check.question}{' (asks the network)' if check.network else ''}") for check in CHECKS)
+    return tuple(
+        Row(check.id, f"{check.question}{' (asks the network)' if check.network else ''}") for check in NAMEABLE_CHECKS
+    )
 
 
 def config_keys() -> tuple[Row, ...]:

@@ -11,18 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.cli.checks import CHECKS
+from canon_ops.cli.checks import EVERY_CHECK
 from canon_ops.cli.doctor_report import view_of
 from canon_ops.cli.output import Block
 from canon_ops.cli.plain import render as render_plain
 from canon_ops.cli.terminal import Canvas, render
 from canon_ops.doctor.check import Check, Finding, Fix, Status
-from canon_ops.doctor.registry import LIVE_CHECKS
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.hermes.homes import resolve_home
 from tests.unit.cli.conftest import Runner
-
-EVERY = (*CHECKS, *LIVE_CHECKS)
 
 
 def verdict(name: str, status: Status, message: str, fix: str | None = None) -> Verdict:
@@ -77,8 +74,8 @@ def test_list_names_every_check_and_asks_none(program: Runner) -> None:
     """Ids, areas and questions of the registry, in its order."""
     listed = program("doctor", "--list", "--json").json["data"]["available"]
 
-    assert [row["id"] for row in listed] == [check.id for check in EVERY]
-    assert [row["area"] for row in listed] == [check.area for check in EVERY]
+    assert [row["id"] for row in listed] == [check.id for check in EVERY_CHECK]
+    assert [row["area"] for row in listed] == [check.area for check in EVERY_CHECK]
 
 
 @pytest.mark.parametrize(

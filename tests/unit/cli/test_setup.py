@@ -166,6 +166,23 @@ class TestKeys:
         assert env_file(home).stat().st_mode & 0o777 == 0o600
         assert key not in ran.out + ran.err
 
+    def test_a_script_sees_that_there_was_nothing_to_do(
+        self, program: Runner, home: Path, canon: CanonSandbox, tmp_path: Path
+    ) -> None:
+        """The first run would change something, changes it, and the next one says that it changed nothing."""
+        file = tmp_path / "key"
+        file.write_text(canon.endpoints.agent_key)
+        words = ("setup", "canon", *endpoints(canon), "--api-key-file", str(file), "--json")
+
+        planned, first, second = program(*words, "--dry-run"), program(*words), program(*words)
+        stamp = env_file(home).stat().st_mtime_ns
+        program(*words)
+
+        told = [one.json["data"] for one in (planned, first, second)]
+        assert [one["changed"] for one in told] == [True, True, False]
+        assert [bool(one["files"]) for one in told] == [True, True, False]
+        assert env_file(home).stat().st_mtime_ns == stamp
+
     @pytest.mark.parametrize("source", ["stdin", "file", "variable"])
     def test_a_key_that_canon_refuses_is_exit_4(
         self, program: Runner, home: Path, canon: CanonSandbox, monkeypatch: pytest.MonkeyPatch, source: str

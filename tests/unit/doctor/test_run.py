@@ -15,7 +15,7 @@ import pytest
 
 from canon_ops.doctor.check import Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination, Fact, FactMissing
-from canon_ops.doctor.registry import CHECKS, LIVE_CHECKS, UnknownCheck, areas, select
+from canon_ops.doctor.registry import CHECKS, LIVE_CHECKS, PROBE_CHECKS, UnknownCheck, areas, select
 from canon_ops.doctor.run import Diagnosis, diagnose
 from canon_ops.errors import ExitCode, NotFoundError
 from canon_ops.hermes.homes import resolve_home
@@ -256,7 +256,7 @@ def test_the_registry_is_consistent() -> None:
     assert len({check.id for check in CHECKS}) == len(CHECKS) >= 15
     assert all(len(check.id.split(".")) == 2 and check.question.endswith("?") and check.title for check in CHECKS)
     assert select() == CHECKS
-    assert [check.id for check in (*CHECKS, *LIVE_CHECKS) if check.about is None] == []
+    assert [check.id for check in (*CHECKS, *PROBE_CHECKS, *LIVE_CHECKS) if check.about is None] == []
     assert all(check.live for check in LIVE_CHECKS)
     assert {"host", "plugin", "config", "env", "platform", "gateway", "settings", "creds", "net", "fs"} <= {*areas()}
     assert [check.id for check in CHECKS if check.live] == []

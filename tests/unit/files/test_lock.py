@@ -12,7 +12,7 @@ import pytest
 
 from canon_ops.errors import ExitCode
 from canon_ops.files.disk import DiskError
-from canon_ops.files.lock import FileLock, LockTimeout, holder_of
+from canon_ops.files.lock import FileLock, FolderLock, LockTimeout, holder_of
 
 
 def test_a_second_holder_times_out_with_the_conflict_code(tmp_path: Path) -> None:
@@ -87,3 +87,17 @@ def test_a_link_in_the_locks_place_is_refused(tmp_path: Path, name: str) -> None
         pytest.fail("it was locked")
 
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_folder_is_locked_without_a_trace(tmp_path: Path) -> None:
+    """It excludes a second holder like a file does, and nothing lies in the folder during it or afterwards."""
+    with FolderLock(tmp_path):
+        with pytest.raises(LockTimeout) as caught, FolderLock(tmp_path, timeout_s=0):
+            pass
+        during = list(tmp_path.iterdir())
+
+    with FolderLock(tmp_path, timeout_s=0):
+        pass
+
+    assert caught.value.exit_code is ExitCode.CONFLICT
+    assert (during, list(tmp_path.iterdir())) == ([], [])

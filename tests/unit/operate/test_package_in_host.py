@@ -7,7 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,8 @@ from canon_ops.doctor.mending import choose, mend
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import diagnose
 from canon_ops.errors import ExitCode
+from canon_ops.files.lock import FolderLock, LockTimeout
+from canon_ops.files.transaction import ChangedUnderUs
 from canon_ops.hermes.discovery import HostNotFound
 from canon_ops.hermes.homes import HermesHome, resolve_home
 from canon_ops.hermes.host_call import installed_distributions
@@ -25,10 +30,19 @@ from canon_ops.hermes.installer import InstallerFailed
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.bring_back import bring_back
-from canon_ops.operate.install import InstallNotVerified, InstallOptions, InstallOutcome, InterruptedElsewhere, install
+from canon_ops.operate.install import (
+    InstallNotVerified,
+    InstallOptions,
+    InstallOutcome,
+    InterruptedElsewhere,
+    carry_out,
+    install,
+    plan_install,
+)
 from canon_ops.operate.install_plan import FOREIGN
 from canon_ops.operate.installation import InterruptedNote, read_installation
 from canon_ops.operate.package.action import PutBackFailed
+from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.plan import ForeignPlugin, PackageConflict, PackageMissing, Step
 from canon_ops.operate.package.source import WrongPackage
 from canon_ops.operate.prompts import Unattended
@@ -144,6 +158,61 @@ def test_the_second_time_nothing_changes(site: Site) -> None:
 
     assert (outcome.changed, outcome.plan.package and outcome.plan.package.step) == (False, Step.KEPT)
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def test_two_homes_at_once_share_one_host(site: Site) -> None:
+    """Both plan to put it there; one does, the other waits, finds it there, and changes its own files only."""
+    other = Site(site.user, site.python, {**site.environ, "HERMES_HOME": str(site.user / "other")})
+    source = site.wheel("0.2.0", requires=["helper"])
+    both_planned = threading.Barrier(2, timeout=60)
+
+    class Together(Unattended):
+        """Says nothing until the other one has planned, too."""
+
+        def note(self, text: str) -> None:
+            if text.startswith("Files: "):
+                both_planned.wait()
+
+    def put(one: Site) -> InstallOutcome:
+        return install(one.home, one.environ, InstallOptions(python=one.python, source=source), Together())
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(put, [site, other]))
+
+    steps = sorted(one.plan.package.step.value for one in outcomes if one.plan.package)
+    assert steps == ["installed", "kept"]
+    assert all(one.changed and one.verified for one in outcomes)
+    assert all("canon-hermes" in one.home.config_file.read_text() for one in (site, other))
+    assert site.versions["canon-ops"] == "0.2.0"
+
+
+def test_packages_that_were_changed_meanwhile_are_planned_anew(site: Site) -> None:
+    """What was planned for another state of the host is not carried out."""
+    options = InstallOptions(python=site.python, source=site.wheel("0.2.0", requires=["helper"]))
+    plan = plan_install(site.home, site.environ, options)
+    site.put(small_wheel(site.user / "links", "stranger", "1.0", {"stranger.py": ""}))
+    files = site.files
+
+    with pytest.raises(ChangedUnderUs) as caught:
+        carry_out(plan, site.environ, Unattended())
+
+    assert caught.value.exit_code is ExitCode.CONFLICT
+    assert "canon-ops" not in site.versions
+    assert site.files == files
+
+
+@pytest.mark.parametrize("command", ["uninstall", "rollback"])
+def test_nobody_takes_a_package_out_while_another_puts_one_in(
+    command: str, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way back waits for the host's packages, too, and gives up within its time."""
+    site.install(site.wheel("0.2.0"))
+    monkeypatch.setattr(f"canon_ops.operate.{command}.alone_in", partial(alone_in, patience_s=0.05))
+
+    with FolderLock(site.python.parents[1]), pytest.raises(LockTimeout):
+        getattr(site, command)()
+
+    assert site.versions["canon-ops"] == "0.2.0"
 
 
 def test_the_record_says_what_is_in_force(site: Site) -> None:
