@@ -70,6 +70,9 @@ generate: $(STAMP)  ## write completions, manual pages, command reference and JS
 wheel: $(STAMP)  ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+release-check: $(STAMP)  ## build a release twice, compare, list what is in it, ask for known vulnerabilities (REQUIRE_AUDIT=1 insists)
+	$(BIN)/python -m scripts.release_check $(if $(REQUIRE_AUDIT),--require-audit)
+
 test-contract: $(STAMP)  ## the suite that the published plugins pass, with our plugin on the host of .venv
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m long -k canon-ops tests/acceptance/test_published_registration.py tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 
