@@ -73,12 +73,21 @@ def _one_answer(world: World, journal: Sequence[Entry]) -> Iterator[str]:
 
 
 def _silence(world: World, journal: Sequence[Entry]) -> Iterator[str]:
-    """Nothing is said in answer to a message that was met with silence."""
+    """Nothing answers a message that was met with silence, unless somebody said something into its turn."""
     silenced = {(report["agentId"], report["messageId"]): report["messages"] for report in world.silences}
     for message in _agent_messages(world):
         reported_at = silenced.get((message.sender_id, message.reply_to))
-        if reported_at is not None and message.position > reported_at:
+        if reported_at is not None and message.position > reported_at and not _is_lifted(world, message, reported_at):
             yield f"{message.message_id} answers {message.reply_to} after its silence was reported"
+
+
+def _is_lifted(world: World, answer: Message, reported_at: int) -> bool:
+    """A message that went into the turn after the report lifts the silence. Source: Canon wire 7.5, 8.7."""
+    return any(
+        message.metadata.get("deliveryIntent") == "interleave"
+        for message in world.conversations[answer.conversation_id].messages.values()
+        if reported_at < message.position < answer.position and message.sender_id != answer.sender_id
+    )
 
 
 def _salvage(world: World, journal: Sequence[Entry]) -> Iterator[str]:

@@ -32,10 +32,10 @@ def wakes(stage: Stage, approval_id: str) -> list[str]:
 
 
 def tool_results(stage: Stage) -> list[dict[str, Any]]:
-    """What Canon's tools gave the model, in order."""
+    """What Canon's tools gave the model, in order; what a host puts behind a result is left out."""
     seen: dict[str, dict[str, Any]] = {}
     for request in stage.model.requests:
         for message in request.body["messages"]:
             if message["role"] == "tool" and str(message["content"]).startswith("{"):
-                seen[message["tool_call_id"]] = json.loads(message["content"])
+                seen[message["tool_call_id"]] = json.JSONDecoder().raw_decode(message["content"])[0]
     return [result for result in seen.values() if "success" in result]

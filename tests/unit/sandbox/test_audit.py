@@ -76,6 +76,17 @@ def test_a_proper_turn_breaks_nothing() -> None:
     assert run.broken() == []
 
 
+def test_words_in_a_turn_lift_its_silence() -> None:
+    """Whoever says something into a turn that chose silence may be answered."""
+    run = Run()
+    question = say(run.world)
+    run.silence(question.message_id)
+    say(run.world, "please do", metadata={"deliveryIntent": "interleave"})
+    run.send(messageId="m1", replyTo=question.message_id)
+
+    assert run.broken() == []
+
+
 def _two_finals(run: Run) -> None:
     run.send(messageId="m1")
     run.send(messageId="m2")
