@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.binding import TurnMark
-from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.desk import Silence, TurnDesk
 from canon_hermes_plugin.interactions.cards import CardDesk
 from canon_hermes_plugin.turn.events import InputAsked, InputClosed
 from canon_ops.client.api import CanonApi
@@ -61,8 +61,8 @@ class Acting:
         finally:
             self._desk.note(conversation_id, mark, session_key, InputClosed())
 
-    def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> bool:
-        """Let the caller's own turn post nothing; False when it has none that is open."""
+    def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> Silence:
+        """Let the caller's own turn post nothing."""
         return self._desk.silence(conversation_id, mark, session_key)
 
 

@@ -9,17 +9,19 @@ Source: Canon adapter R1.14-R1.16, R6.3, R7.1; Appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
+from canon_hermes_plugin.busy.dispatcher import BusySessions
 from canon_hermes_plugin.descriptor import describe
 from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
 from canon_hermes_plugin.host_commands import read_commands
 from canon_hermes_plugin.host_people import HostPeople
-from canon_hermes_plugin.host_queue import HostQueue
+from canon_hermes_plugin.host_queue import ABSORBED, HostQueue
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.interactions.command_approval import DANGEROUS
 from canon_hermes_plugin.media.kinds import FileKind
@@ -70,7 +72,16 @@ def build_adapter_class(
             if sentence := refusal():
                 raise RuntimeError(sentence)
             super().__init__(config, host.platform)
-            self._canon = runtime_for(_Port(self, host), config)
+            self._port = _Port(self, host)
+            self._canon = runtime_for(self._port, config)
+            self._port.busy = BusySessions(
+                self,
+                self._port.queue,
+                self._canon.busy,
+                arrival_of=_arrival,
+                has_blocking_approval=host_door.has_blocking_approval,
+                is_asking=host_door.is_asking,
+            )
 
         @property
         def name(self) -> str:
@@ -219,11 +230,18 @@ def build_adapter_class(
             key = _session_key(self, host, event.source)
             await self._canon.turn_completed(key, outcome.value, str(event.source.chat_id))
 
+        def set_busy_session_handler(self, handler: Any) -> None:
+            """The host hands its own handler over; ours stands in front of it."""
+            super().set_busy_session_handler(self._port.busy.wire(handler))
+
         def get_pending_message(self, session_key: str) -> Any:
-            """The host takes a queued message here when a run has ended, right before it answers it in the same run."""
+            """The host takes a queued message here: to answer it in the run that goes on, or to throw it away.
+
+            Which, is known where it is taken for an answer (busy/dequeue.py); on a host without that, it counts as one.
+            """
             event = super().get_pending_message(session_key)
-            if event is not None:
-                self._canon.follow_up_announced(session_key, _arrival(event))
+            if event is not None and not self._port.busy.has_seam:
+                self._canon.busy.follow_up_announced(session_key, _arrival(event))
             return event
 
     return CanonAdapter
@@ -232,18 +250,20 @@ def build_adapter_class(
 class _Port:
     """The host as the runtime sees it."""
 
+    busy: BusySessions
+
     def __init__(self, adapter: Any, host: Host) -> None:
         self._adapter = adapter
         self._host = host
-        self._queue = HostQueue(adapter, lambda event: _arrival(event).message_id)
+        self.queue = HostQueue(adapter, lambda event: _arrival(event).message_id)
         self._people = HostPeople(host_door.load_human_modules)
 
     async def hand_over(self, request: Request) -> None:
-        self._queue.handed(request.message_id, request.text, markers=request.markers, files=request.media_urls)
-        await self._adapter.handle_message(self._event(request))
+        self.queue.handed(request.message_id, request.text, markers=request.markers, files=request.media_urls)
+        await self.busy.hand_over(self._event(request), self.session_of(request))
 
     def amend_waiting(self, message_id: str, text: str | None) -> bool:
-        return self._queue.amend(message_id, text)
+        return self.queue.amend(message_id, text)
 
     def set_fatal(self, code: str, sentence: str, *, retryable: bool) -> None:
         self._adapter._set_fatal_error(code, sentence, retryable=retryable)
@@ -285,7 +305,7 @@ class _Port:
         return self._host.allows_private_urls()
 
     def holds(self, message_id: str) -> bool:
-        return self._queue.holds(message_id)
+        return self.queue.holds(message_id)
 
     def is_gate_open(self) -> bool:
         """A runner that does not say counts as starting: a message that it only queued must not be settled."""
@@ -298,7 +318,25 @@ class _Port:
         return runner is not None and bool(getattr(runner, "_draining", True))
 
     def queue_depth(self, session_key: str) -> int:
-        return self._queue.depth(session_key)
+        return self.queue.depth(session_key)
+
+    def waiting_in(self, conversation_id: str) -> list[tuple[str, str | None]]:
+        return self.queue.waiting_in(conversation_id)
+
+    def drop_queue(self, session_key: str) -> None:
+        self.busy.drop(session_key)
+
+    def can_steer(self) -> bool:
+        return self.busy.can_route
+
+    def has_unread_steering(self, session_key: str) -> bool:
+        return self.busy.has_unread(session_key)
+
+    def steering_read(self, session_key: str) -> int:
+        return self.busy.read_up_to(session_key)
+
+    def run_ended(self, session_key: str, unread: Collection[int], *, is_stopped: bool) -> None:
+        self.busy.run_ended(session_key, unread, is_stopped=is_stopped)
 
     def descriptor(self) -> JsonObject:
         runner = getattr(self._adapter, "gateway_runner", None)
@@ -371,7 +409,7 @@ def _arrival(event: Any) -> Arrival:
     """What the runtime knows of the event: what it attached itself, or the bare conversation of an internal start."""
     known = getattr(event, _ARRIVAL, None)
     if isinstance(known, Arrival):
-        return known
+        return replace(known, absorbed=tuple(getattr(event, ABSORBED, ())))
     message_id = event.message_id if isinstance(event.message_id, str) else None
     return Arrival(str(event.source.chat_id), message_id, responder_id=event.source.user_id or None)
 

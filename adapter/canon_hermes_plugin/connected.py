@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from canon_hermes_plugin import host as host_door
+from canon_hermes_plugin.acknowledging import Acknowledgements
 from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approvals
 from canon_hermes_plugin.approvals.waking import Waking
@@ -111,6 +112,7 @@ class Connected:
     intake: Intake
     file_threads: Offload
     outgoing: Outgoing
+    acknowledgements: Acknowledgements
 
 
 def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
@@ -133,6 +135,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         closed=lambda effect: runs.closed(effect),
         typing=port,
         queue_depth=lambda turn_id: queue_depth(desk, port, turn_id),
+        can_steer=port.can_steer,
     )
     postbox = Postbox(outbound, deliveries, kept, ground.home_channel)
 
@@ -152,6 +155,9 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         session.api.consume_signal,
         desk,
         hand_over=port.hand_over,
+        waiting_in=port.waiting_in,
+        session_of=port.session_of,
+        drop_queue=port.drop_queue,
         is_group=lambda conversation_id: inflow.rooms.is_group(conversation_id),
         agent_id=session.agent.agent_id,
         clock=clock,
@@ -188,6 +194,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         remains=kept.remains,
         session_of=port.session_of,
         files=intake,
+        holds=port.holds,
     )
     inflow = Inflow(
         handing,
@@ -247,6 +254,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         intake=intake,
         file_threads=file_threads,
         outgoing=outgoing,
+        acknowledgements=Acknowledgements(session.api, ground.loops.own, clock),
     )
 
 

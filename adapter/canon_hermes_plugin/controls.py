@@ -1,12 +1,15 @@
 """A person's control signal as the commands it stands for, one for each session that it concerns.
 
-In a group every member may have a turn of their own. The signal means what runs in the conversation, not the session of
-the person who pressed the button, so each open turn gets the command under its own member's name.
+In a group every member may have a session of their own. The signal means what runs and waits in the conversation, not
+the session of the person who pressed the button, so each busy session gets the command under its own member's name; one
+that members share gets it once.
 
 Source: Canon adapter R5.30, R5.32; defect D10.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from canon_hermes_plugin.inbound import MessageType, Request
 from canon_hermes_plugin.turn.registry import Turns
@@ -20,16 +23,28 @@ AUTHOR = "Canon"
 
 
 def control_requests(
-    signal: Signal, conversation_id: str, turns: Turns, *, is_group: bool, agent_id: str | None, now_ms: int
+    signal: Signal,
+    conversation_id: str,
+    turns: Turns,
+    *,
+    waiting: Iterable[tuple[str, str | None]] = (),
+    is_group: bool,
+    agent_id: str | None,
+    now_ms: int,
 ) -> tuple[Request, ...]:
     """The requests to hand to the host, in order; never none.
 
     Args:
+        waiting: the sessions of the conversation in which something waits, each with a person who waits in it.
         agent_id: stands in as the author when the server does not say who pressed the button.
         now_ms: makes the message id unique.
     """
-    running = [turn.opening.responder_id for turn in turns.open_in(ConversationId(conversation_id))]
-    authors = list(dict.fromkeys(running)) or [signal.updated_by or agent_id or NOBODY]
+    busy: dict[str, str | None] = {
+        turn.opening.session or "": turn.opening.responder_id for turn in turns.open_in(ConversationId(conversation_id))
+    }
+    for session, author in waiting:
+        busy.setdefault(session, author)
+    authors = list(busy.values()) or [signal.updated_by or agent_id or NOBODY]
     return tuple(
         Request(
             conversation_id=conversation_id,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 from canon_hermes_plugin.binding import TurnMark, bind, current_mark, in_own_task
@@ -62,7 +63,16 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.wire import ids
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
 
-__all__ = ["TurnDesk"]
+__all__ = ["Silence", "TurnDesk"]
+
+
+class Silence(StrEnum):
+    """What became of the wish to say nothing."""
+
+    KEPT = "kept"
+    NO_TURN = "no_turn"  # the caller has no turn that is open
+    UNREAD = "unread"  # somebody has put words into it that its model has not read
+
 
 Answer: TypeAlias = FinalSettled | FinalDeferred | FinalRejected | TurnClosed | None
 """What became of a turn's final message; TurnClosed when there was none, None when the adapter closed first."""
@@ -79,6 +89,7 @@ class TurnDesk:
         attempt: sends a message of no turn, or repeats one that is not settled, once.
         is_quiet: whether a turn of the conversation shows only its answer.
         draft_text: the text of an unfinished draft without the host's cursor.
+        has_unread: whether words wait for the model of a session's turn.
     """
 
     def __init__(
@@ -89,12 +100,14 @@ class TurnDesk:
         attempt: Callable[[Final], Awaitable[Attempt]],
         is_quiet: Callable[[str], bool],
         draft_text: Callable[[str], str],
+        has_unread: Callable[[str], bool] = lambda session_key: False,
     ) -> None:
         self._clock = clock
         self._carry = carry
         self._attempt = attempt
         self._is_quiet = is_quiet
         self._draft_text = draft_text
+        self._has_unread = has_unread
         self._turns = Turns()
         self._waiting: dict[TurnId, list[asyncio.Future[Answer]]] = {}
         self._loose = Turnstile()
@@ -158,6 +171,10 @@ class TurnDesk:
         self.apply(turn.id, Ended(Outcome(outcome), put_off=put_off))
         await answered
 
+    def knows(self, turn_id: TurnId) -> bool:
+        """Whether a turn has begun, as far as that is remembered."""
+        return turn_id in self._turns.live or turn_id in self._turns.past
+
     def running(self, session_key: str) -> Turn | None:
         """The turn in which the run of this task, or of this session, is now."""
         mark = current_mark()
@@ -182,14 +199,21 @@ class TurnDesk:
         if isinstance(found, Found):
             self.apply(found.turn_id, event)
 
-    def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> bool:
-        """The agent says nothing in its own turn; False when it has none that is open. Source: R8.3."""
+    def silence(self, conversation_id: str, mark: TurnMark | None, session_key: str) -> Silence:
+        """The agent says nothing in its own turn. Source: R8.3, R8.11, D11.
+
+        Nothing is awaited here, nor where words are put into a turn: one comes after the other, and whoever comes last
+        decides, but for a silence that was chosen before its model had read what people had said by then.
+        """
         caller = Caller(TurnId(mark.turn_id) if mark else None, SessionKey(session_key) if session_key else None)
         found = registry.find(self._turns, ConversationId(conversation_id), caller)
         if not isinstance(found, Found) or not self._turns.live[found.turn_id].is_open:
-            return False
+            return Silence.NO_TURN
+        turn = self._turns.live[found.turn_id]
+        if turn.unread or self._has_unread(turn.opening.session or ""):
+            return Silence.UNREAD
         self.apply(found.turn_id, Silenced())
-        return True
+        return Silence.KEPT
 
     def queue_changed(self, turn_id: TurnId) -> None:
         """Another number of messages waits behind a turn than Canon was last told."""
@@ -225,6 +249,8 @@ class TurnDesk:
         route = route_edit(self._turns, conversation, _caller(), message_id, finalize=finalize, connected=self._is_open)
         reply = await self._follow(route, conversation, text, reply_to=None, metadata=metadata)
         known = reply.message_id if isinstance(route, Duplicate) else message_id
+        if finalize and isinstance(route, Stage) and _is_silenced(reply):
+            known = route.turn_id
         return Reply(reply.success, known, reply.error, reply.raw, reply.retryable)
 
     async def send_file(
@@ -298,6 +324,11 @@ class TurnDesk:
                     authored, route.finalized, segment, reply_to, split.metadata, split.options, after_tools
                 )
                 reply = await self._stage(route.turn_id, staged)
+                turn = self._turns.live.get(route.turn_id)
+                if turn is not None and turn.silenced:
+                    is_message = route.is_new and route.finalized
+                    silent = {"silenced": True, "turnId": route.turn_id}
+                    return Reply(True, None if is_message else segment or route.turn_id, raw=silent)
                 raw = {**route.raw, **(reply.raw or {})}
                 return Reply(reply.success, segment or route.turn_id, reply.error, raw, reply.retryable)
 
@@ -390,9 +421,10 @@ class TurnDesk:
             quiet=self._is_quiet(arrival.conversation_id),
             session=SessionKey(session_key),
             source_message_id=arrival.message_id,
-            authority=arrival.authority,
+            authority=next((one.authority for one in (arrival, *arrival.absorbed) if one.authority), None),
             responder_id=arrival.responder_id,
             is_recovered=arrival.is_recovered,
+            merged_ids=arrival.message_ids[1:] if arrival.message_id is not None else arrival.message_ids,
         )
 
     def _take(self, move: Move) -> None:
@@ -418,6 +450,10 @@ class TurnDesk:
         for waiting in self._waiting.pop(turn_id, ()):
             if not waiting.done():
                 waiting.set_result(answer)
+
+
+def _is_silenced(reply: Reply) -> bool:
+    return bool((reply.raw or {}).get("silenced"))
 
 
 def _caller() -> Caller:

@@ -61,6 +61,7 @@ class Handing:
         remains: what the last gateway left in it.
         session_of: the host's session of a message.
         files: gets what is attached.
+        holds: whether a message waits in the host.
     """
 
     def __init__(
@@ -77,8 +78,10 @@ class Handing:
         remains: Remains,
         session_of: Callable[[Request], str],
         files: Files,
+        holds: Callable[[str], bool],
     ) -> None:
         self.identity = identity
+        self.holds = holds
         self.access = access
         self.state = Inbound(
             Seen(remains.known),
@@ -138,11 +141,14 @@ class Handing:
         elif self._amend(message_id, correction.text):
             logger.info("Canon: message %s was corrected before its turn", message_id)
 
-    async def hand(self, wake: Wake, item_id: str, item: Item | None = None) -> None:
+    async def hand(self, wake: Wake, item_id: str, item: Item | None = None) -> str | None:
         """Give a recorded message to the host and note that; one that was taken back meanwhile is settled instead.
 
         Args:
             item: what an earlier process left of it.
+
+        Returns:
+            The host's session of the message; None when it was settled.
 
         Raises:
             Exception: whatever the host raised; the background is back among what was said.
@@ -154,7 +160,7 @@ class Handing:
         if corrected is None:
             self._files.let_go(wake.conversation_id, wake.created.message.id)
             self._inbox.settle(item_id, Settlement.DROPPED)
-            return
+            return None
         request = self._request(corrected, media, item, item_id)
         try:
             with binding.handing(item_id):
@@ -162,11 +168,11 @@ class Handing:
         except Exception:
             self.state = inbound.with_lines(self.state, request.conversation_id, request.background)
             raise
-        self._inbox.handed(
-            item_id, request.conversation_id, session=self._session_of(request), background=request.background
-        )
+        session = self._session_of(request)
+        self._inbox.handed(item_id, request.conversation_id, session=session, background=request.background)
         self._files.handed(request)
         self._correct_late(wake.created.message.id)
+        return session
 
     async def request(self, wake: Wake, item: Item) -> Request:
         """What the host gets of a message whose run it begins by itself."""

@@ -35,9 +35,11 @@ __all__ = [
     "HostFacts",
     "HostIncomplete",
     "HumanModules",
+    "has_blocking_approval",
     "home_folder",
     "host_prompts",
     "in_delegated_child",
+    "is_asking",
     "load_command_sources",
     "load_host",
     "load_human_modules",
@@ -108,6 +110,10 @@ def _same_text(text: str) -> str:
     return text
 
 
+def _nothing_waits(session_key: str, **_more: object) -> None:
+    """A host that does not say has nothing that waits: a text is then treated as one."""
+
+
 def _never() -> bool:
     """A host without the helper runs no delegation with a copy of its parent's context."""
     return False
@@ -133,6 +139,8 @@ HELPERS: Final[tuple[Helper, ...]] = (
     Helper("neutralize_inline", "gateway.session", "neutralize_untrusted_inline_text", _inline_text, since="0.19"),
     Helper("close_code_fences", "gateway.stream_consumer", "ensure_closed_code_fences", _same_text, since="0.21"),
     Helper("allows_private_urls", "tools.url_safety", "_global_allow_private_urls", _allows_private_urls, since="0.18"),
+    Helper("has_blocking_approval", "tools.approval", "has_blocking_approval", _nothing_waits, since="0.18"),
+    Helper("pending_question", "tools.clarify_gateway", "get_pending_for_session", _nothing_waits, since="0.18"),
     Helper("in_delegated_child", "agent.delegation_context", "is_delegated_child_context", _never, since="0.21"),
 )
 
@@ -304,6 +312,16 @@ def load_command_sources() -> CommandSources:
         disabled_skills=_optional("agent.skill_utils", "get_disabled_skill_names", _nothing),
         enter_platform=lambda name: set_vars(platform=name),
     )
+
+
+def has_blocking_approval(session_key: str) -> bool:
+    """Whether a command of the session waits for a person's leave; False where the host does not say."""
+    return bool(_resolve(HELPERS_BY_NAME["has_blocking_approval"])(session_key))
+
+
+def is_asking(session_key: str) -> bool:
+    """Whether the agent of the session waits for a person's answer, which the next text there is."""
+    return _resolve(HELPERS_BY_NAME["pending_question"])(session_key, include_choice_prompts=True) is not None
 
 
 def host_prompts() -> HostPrompts:

@@ -11,7 +11,7 @@ Source: canon-adapter R6.2, D59; hermes-host 9.3, 12.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -19,7 +19,9 @@ from typing import Any, Final
 from canon_hermes_plugin.corrections import corrected_in
 from canon_hermes_plugin.inbound import marked
 
-__all__ = ["HostQueue"]
+__all__ = ["ABSORBED", "HostQueue"]
+
+ABSORBED: Final = "canon_absorbed"  # on an event that swallowed others: their arrivals, which go where it goes
 
 TEXTS_REMEMBERED: Final = 256  # ours: a burst swallows the events that it collects, their texts tell them apart
 
@@ -50,9 +52,52 @@ class HostQueue:
         waiting = (session_key in self._slots) + (session_key in self._bursts)
         return waiting + len(self._behind.get(session_key, ()))
 
+    def is_busy(self, session_key: str) -> bool:
+        """Whether the host runs something in the session, so that a message of it waits."""
+        return session_key in self._adapter._active_sessions
+
     def holds(self, message_id: str) -> bool:
-        """Whether an event of this message waits."""
-        return any(self._message_id_of(event) == message_id for event, _ in self._waiting())
+        """Whether an event of this message waits, or one that has swallowed it."""
+        return any(
+            self._message_id_of(event) == message_id
+            or any(one.message_id == message_id for one in getattr(event, ABSORBED, ()))
+            for event, _ in self._waiting()
+        )
+
+    def swallower(self, session_key: str, event: Any) -> Any:
+        """The waiting event into which the host has merged this one; None when it waits itself, or was dropped.
+
+        Hosts merge where attachments are in play, and drop what is beyond the most that may wait. Source: R5.15.
+        """
+        head = self._slots.get(session_key)
+        if head is None or head is event or any(one is event for one in self._behind.get(session_key, ())):
+            return None
+        return head if head.media_urls or event.media_urls else None
+
+    def drop(self, session_key: str) -> list[Any]:
+        """Take everything out that waits in a session. Source: R5.10."""
+        dropped = [] if (head := self._slots.pop(session_key, None)) is None else [head]
+        if (burst := self._bursts.get(session_key)) is not None:
+            dropped.append(burst.event)
+            self._end_burst(session_key)
+        behind = self._behind.get(session_key)
+        if behind is not None:
+            dropped.extend(behind)
+            self._behind.pop(session_key, None)
+        return dropped
+
+    def waiting_in(self, conversation_id: str) -> list[tuple[str, str | None]]:
+        """The sessions of a conversation in which something waits, each with somebody who waits in it."""
+        places: list[tuple[str, Any]] = [
+            *self._slots.items(),
+            *((key, burst.event) for key, burst in self._bursts.items()),
+            *((key, event) for key, events in self._behind.items() for event in events),
+        ]
+        found: dict[str, str | None] = {}
+        for session_key, event in places:
+            if str(event.source.chat_id) == conversation_id:
+                found.setdefault(session_key, event.source.user_id)
+        return list(found.items())
 
     def handed(
         self, message_id: str | None, text: str, *, markers: tuple[str, ...] = (), files: tuple[str, ...] = ()
@@ -121,8 +166,9 @@ class HostQueue:
         return getattr(self._adapter, "_text_debounce", None) or {}
 
     @property
-    def _behind(self) -> Mapping[str, Any]:
-        return getattr(self._runner, "_queued_events", None) or {}
+    def _behind(self) -> MutableMapping[str, Any]:
+        found: MutableMapping[str, Any] | None = getattr(self._runner, "_queued_events", None)
+        return found if found is not None else {}
 
     @property
     def _at_start(self) -> Any:

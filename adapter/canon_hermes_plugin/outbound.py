@@ -71,6 +71,7 @@ class Outbound:
             later attempt, and has reported which.
         closed: told that a turn is over.
         queue_depth: how many messages wait behind the turns of a conversation.
+        can_steer: whether words can be put into a running turn.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Outbound:
         closed: Callable[[TurnClosed], None],
         typing: TypingRefresh,
         queue_depth: Callable[[TurnId], int],
+        can_steer: Callable[[], bool],
     ) -> None:
         self._surfaces = surfaces
         self._clock = clock
@@ -91,6 +93,7 @@ class Outbound:
         self._closed = closed
         self._typing = typing
         self._queue_depth = queue_depth
+        self._can_steer = can_steer
         self._lanes = Lanes(lambda error: logger.error("Canon: carrying an effect out failed", exc_info=error))
         self._timers: dict[asyncio.Task[None], TurnId] = {}
         self._told_depths: dict[TurnId, int] = {}
@@ -170,6 +173,7 @@ class Outbound:
             turn_id=effect.turn_id,
             active_message_ids=effect.active_message_ids,
             opened_at_ms=effect.opened_ms,
+            supports_interleave=self._can_steer(),
         )
         publish = partial(self._surfaces.publish_turn, state)
         if effect.state.is_open:

@@ -4,14 +4,18 @@ The stream brings a message again when the host refuses it; what is ours nobody 
 for a refusal: it stays in the inbox, and is offered from time to time, addressed each time as the room is then
 (own_messages.py).
 
-Source: canon-adapter R10.32; decisions A5; D48; docs/decisions/0013.
+That the host took it proves little. A message that waits behind a running turn is thrown away when a person stops the
+turn, begins a new session, or when too many wait. So each is watched until a run begins with it, or with a message that
+it was merged into; one that the host holds no more is offered again.
+
+Source: canon-adapter R10.32; decisions A5; D27, D48; docs/decisions/0013, 0021.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -56,6 +60,8 @@ class OwnOffers:
         self._give_up = give_up
         self._refused: dict[str, tuple[JsonObject, Item | None]] = {}  # to be offered again
         self._recording: dict[str, asyncio.Future[Receipt]] = {}  # on their way to the disk
+        self._waiting: dict[str, tuple[JsonObject, str]] = {}  # the host has it, in this session, and no run began
+        self._begun: dict[str, tuple[JsonObject, str]] = {}  # likewise, and one did
 
     @property
     def rooms(self) -> Rooms:
@@ -117,11 +123,53 @@ class OwnOffers:
         self._lanes.add(item.conversation_id, partial(self._again, item, adoption))
 
     async def offer_again(self) -> None:
-        """Hand over once more what was not taken; called from time to time. Such a message is never given up: it is on
-        the disk, and nobody would send it again."""
+        """Hand over once more what was not taken, and what a run has left without a trace; called from time to time.
+
+        Such a message is never given up: it is on the disk, and nobody would send it again.
+        """
         refused, self._refused = self._refused, {}
         for item_id, (payload, item) in refused.items():
-            self._lanes.add(str(payload.get("conversationId")), partial(self._offer, item_id, payload, item))
+            self._again_in_lane(item_id, payload, item)
+
+    def waiting_in(self, session_key: str) -> tuple[str, ...]:
+        """What the host was given for a session and has not begun with."""
+        return tuple(item_id for item_id, (_, session) in self._waiting.items() if session == session_key)
+
+    def knows(self, item_id: str) -> bool:
+        """Whether an item is ours, and the host has it."""
+        return item_id in self._waiting or item_id in self._begun
+
+    def begun(self, item_ids: Iterable[str]) -> None:
+        """A run begins with these items, or with one into which the host has merged them."""
+        for item_id in item_ids:
+            if item_id in self._waiting:
+                self._begun[item_id] = self._waiting.pop(item_id)
+
+    def ended(self, item_id: str, *, runs_again: bool) -> None:
+        """The run of an item is over.
+
+        Args:
+            runs_again: it left no trace: the host only queued the item, or lost it. Which, is seen later, because a
+                host that loses it at once would lose it for ever at once.
+        """
+        known = self._begun.pop(item_id, None)
+        if known is None or not runs_again:
+            return
+        if self._handing.holds(item_id):
+            self._waiting[item_id] = known
+        else:
+            self._refused[item_id] = (known[0], None)
+
+    def look_after(self, session_key: str) -> None:
+        """A run of the session is over: what the host has thrown away meanwhile is offered anew."""
+        for item_id in self.waiting_in(session_key):
+            if not self._handing.holds(item_id):
+                payload, _ = self._waiting.pop(item_id)
+                logger.warning("Canon: Hermes dropped message %s, which is ours; it is handed over again", item_id)
+                self._again_in_lane(item_id, payload, None)
+
+    def _again_in_lane(self, item_id: str, payload: JsonObject, item: Item | None) -> None:
+        self._lanes.add(str(payload.get("conversationId")), partial(self._offer, item_id, payload, item))
 
     def adopted(self, item: Item) -> Wake | None:
         """The turn of a message whose run died; None puts it off."""
@@ -134,11 +182,13 @@ class OwnOffers:
         wake = self._wake_of(payload)
         if wake is not None:
             try:
-                await self._handing.hand(wake, item_id, item)
+                session = await self._handing.hand(wake, item_id, item)
             except Exception:  # the outermost edge of a hand-over
                 logger.exception("Canon: message %s could not be handed to Hermes; it is tried again", item_id)
             else:
                 self._handing.state.seen.settle(item_id)
+                if session is not None:
+                    self._waiting[item_id] = (payload, session)
                 return
         kept = replace(item, background=()) if item is not None and wake is not None else item
         self._refused[item_id] = (payload, kept)  # its background is back among what was said

@@ -6,14 +6,16 @@ so the runtime is tested with a fake port of a few lines, and another host versi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.media.kinds import FileKind
+from canon_hermes_plugin.own_messages import is_own
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.messages import ReplyAuthority
+from canon_ops.wire.requests import Disposition
 
 __all__ = ["Arrival", "HostPort", "PeoplePort", "Reply", "Waiting", "WaitingCommand"]
 
@@ -29,6 +31,10 @@ class Arrival:
         item_id: what the inbox knows the message by.
         turn_id: the turn that this one is, decided before it starts; None leaves that open.
         is_recovered: an earlier run of the message died with its gateway.
+        is_said: somebody said it on Canon, so Canon wants to hear when it is read.
+        is_queued: it stands on the queued shelf there until it is released.
+        has_attachments: it came with some, whether the host got their bytes or not.
+        absorbed: the messages that the host has merged into it.
     """
 
     conversation_id: str
@@ -38,10 +44,17 @@ class Arrival:
     item_id: str | None = None
     turn_id: str | None = None
     is_recovered: bool = False
+    is_said: bool = False
+    is_queued: bool = False
+    has_attachments: bool = False
+    absorbed: tuple[Arrival, ...] = ()
 
     @classmethod
     def of(cls, request: Request) -> Arrival:
         """What starting ``request`` means."""
+        message = request.raw.get("message")
+        metadata = message.get("metadata") if isinstance(message, Mapping) else None
+        disposition = metadata.get("inboundDisposition") if isinstance(metadata, Mapping) else None
         return cls(
             request.conversation_id,
             request.message_id,
@@ -50,7 +63,20 @@ class Arrival:
             request.item_id,
             request.turn_id,
             request.is_recovered,
+            is_said=isinstance(message, Mapping) and not is_own(request.raw),
+            is_queued=disposition == Disposition.QUEUED,
+            has_attachments=isinstance(message, Mapping) and bool(message.get("attachments")),
         )
+
+    @property
+    def message_ids(self) -> tuple[str, ...]:
+        """The Canon messages that it stands for, its own first."""
+        return tuple(one.message_id for one in (self, *self.absorbed) if one.message_id is not None)
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """Likewise, as the inbox knows them."""
+        return tuple(one.item_id for one in (self, *self.absorbed) if one.item_id is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,4 +220,28 @@ class HostPort(Protocol):
     @property
     def people(self) -> PeoplePort:
         """What waits for people."""
+        ...
+
+    def waiting_in(self, conversation_id: str) -> list[tuple[str, str | None]]:
+        """The sessions of a conversation in which something waits, each with a person who waits in it."""
+        ...
+
+    def drop_queue(self, session_key: str) -> None:
+        """Nothing that waits in the session will run."""
+        ...
+
+    def can_steer(self) -> bool:
+        """Whether words can be put into a running turn."""
+        ...
+
+    def has_unread_steering(self, session_key: str) -> bool:
+        """Whether words wait for the model of the session's turn; callable from any thread."""
+        ...
+
+    def steering_read(self, session_key: str) -> int:
+        """The number of the newest words that a request which ends now has brought to its model; from any thread."""
+        ...
+
+    def run_ended(self, session_key: str, unread: Collection[int], *, is_stopped: bool) -> None:
+        """A run is over; words that its model has not read wait from now on, unless a person stopped it."""
         ...

@@ -3,7 +3,9 @@
 The order is the point. A run is on the disk before the agent acts; a follow-up when the host takes it from its queue; a
 message that the host put into another's run when its session is idle, because only then nothing of it can be left.
 
-Source: decisions X1-X3.
+What is ours (own_offers.py) needs more: a run of its own, or one of a message into which the host has merged it.
+
+Source: decisions X1-X3; D27.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.media.intake import Intake
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
-from canon_hermes_plugin.turn.effects import TurnClosed
+from canon_hermes_plugin.turn.effects import Evidence, TurnClosed
+from canon_hermes_plugin.turn.events import Outcome
 from canon_hermes_plugin.turn.routing import Marks
+from canon_ops.wire.ids import ConversationId
 
 __all__ = ["Runs"]
 
@@ -36,6 +40,7 @@ class Runs:
         self._intake = intake
         self._is_stopping = False
         self._put_off: dict[str | None, str] = {}  # message -> its turn, which has not really begun
+        self._announced: dict[str, TurnClosed] = {}  # session -> the end of a follow-up that may never begin
 
     def stop(self) -> None:
         """The adapter disconnects: what ends from now on was not finished."""
@@ -63,6 +68,7 @@ class Runs:
             conversation_id=arrival.conversation_id,
             session=session_key,
         )
+        self._inflow.own.begun(arrival.item_ids)
         self._desk.start(arrival, session_key)
         return adopted
 
@@ -73,30 +79,56 @@ class Runs:
         put_off = message_id is not None and self._port.holds(message_id)
         if put_off and turn is not None:
             self._put_off[message_id] = str(turn.id)
+        is_stopped = self._ends() or outcome == Outcome.CANCELLED
+        self._port.run_ended(session_key, turn.unread if turn is not None else (), is_stopped=is_stopped)
         await self._desk.complete(session_key, outcome, put_off=put_off)
-        if self._port.is_gate_open() and not self._ends() and not self._port.queue_depth(session_key):
-            self._kept.inbox.absorb(session_key)
+        self._forget_follow_up(session_key)
+        if not self._port.is_gate_open() or self._ends():
+            return
+        if not self._port.queue_depth(session_key):
+            self._kept.inbox.absorb(session_key, but=self._inflow.own.waiting_in(session_key))
             self._intake.idle(session_key)
+        self._inflow.own.look_after(session_key)
 
     def announce(self, session_key: str, arrival: Arrival) -> None:
         """The host has taken the next message of a running session from its queue."""
-        arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
-        self._intake.begins(str(arrival.turn_id), arrival.conversation_id, arrival.message_id)
+        self._forget_follow_up(session_key)
+        turn_id = self._desk.fresh_turn_id(arrival)
+        arrival = replace(arrival, turn_id=turn_id)
+        self._intake.begins(turn_id, arrival.conversation_id, arrival.message_id)
         if arrival.item_id is not None:
+            conversation_id = ConversationId(arrival.conversation_id)
             self._kept.inbox.begins(
-                arrival.item_id,
-                turn_id=str(arrival.turn_id),
-                conversation_id=arrival.conversation_id,
-                session=session_key,
+                arrival.item_id, turn_id=turn_id, conversation_id=conversation_id, session=session_key
             )
+            self._announced[session_key] = TurnClosed(turn_id, conversation_id, Outcome.SUCCESS, Evidence.NONE)
+        self._inflow.own.begun(arrival.item_ids)
         self._desk.announce(session_key, arrival)
 
+    def _forget_follow_up(self, session_key: str) -> None:
+        """The run is over, or further: what was announced in it has begun, or the host has thought better of it."""
+        never = self._announced.pop(session_key, None)
+        if never is not None and not self._desk.knows(never.turn_id):
+            self.closed(never)
+
     def closed(self, effect: TurnClosed) -> None:
-        """A turn is over."""
-        self._kept.inbox.closed(effect, is_stopping=self._ends())
+        """A turn is over. What is ours has reached nobody when the run was stopped before its model was called."""
+        item_id = self._kept.inbox.item_of(effect.turn_id)
+        noted = effect
+        if item_id is not None and self._inflow.own.knows(item_id) and not effect.ran and not self._ends():
+            noted = replace(effect, outcome=Outcome.SUCCESS)  # a success without evidence decides nothing
+        runs_again = self._kept.inbox.closed(noted, is_stopping=self._ends())
+        if item_id is not None:
+            self._inflow.own.ended(item_id, runs_again=runs_again)
         if not effect.goes_on:
             self._intake.ended(effect.turn_id)
         self._desk.closed(effect)
+
+    def dropped(self, arrivals: tuple[Arrival, ...]) -> None:
+        """A person has everything dropped that waited; what is ours is offered again when the session is idle."""
+        for item_id in [item_id for arrival in arrivals for item_id in arrival.item_ids]:
+            if not self._inflow.own.knows(item_id):
+                self._kept.inbox.settle(item_id, Settlement.CANCELLED)
 
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
         """Whatever the host says; in the middle of a hand-over it is the answer to the command that is handed over."""

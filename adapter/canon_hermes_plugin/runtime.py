@@ -29,6 +29,7 @@ from canon_hermes_plugin import binding
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.acting import Acting, Lost, NotConnected, on_loop
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
+from canon_hermes_plugin.busy.turns import BusyTurns
 from canon_hermes_plugin.connected import Connected, Ground, assemble, queue_depth
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
 from canon_hermes_plugin.deliveries import Attempt, Failed
@@ -48,7 +49,7 @@ from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.pulse import Pulse
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
-from canon_hermes_plugin.turn.events import TurnEvent
+from canon_hermes_plugin.turn.events import ModelCalled, TurnEvent
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.durable import DurableError
@@ -132,7 +133,9 @@ class CanonRuntime:
             attempt=self._attempt,
             is_quiet=self._is_quiet,
             draft_text=lambda text: without_cursor(text, port.streaming_cursor(), port.close_code_fences),
+            has_unread=port.has_unread_steering,
         )
+        self.busy = BusyTurns(self._desk)
         self._ground = Ground(
             port=port,
             desk=self._desk,
@@ -186,6 +189,7 @@ class CanonRuntime:
         """Stop listening, say goodbye to what runs, and leave nothing behind; safe at any time and to repeat."""
         self._active.leave(self)
         self._is_leaving = True
+        self.busy.disconnect()
         connected = self._connected
         if connected is not None:
             connected.runs.stop()
@@ -231,6 +235,7 @@ class CanonRuntime:
         """Everything after Canon accepted us, without waiting. Source: R2.4."""
         connected = self._connected = assemble(self._ground, session, kept)
         self._owner = kept.owner
+        self.busy.connect(connected.runs, connected.acknowledgements)
         self._active.join(self)
         credential = session.credential
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
@@ -284,7 +289,10 @@ class CanonRuntime:
         """The host begins a run in this task; see :meth:`Runs.start`."""
         if self._connected is None:
             return None
-        return await self._connected.runs.start(arrival, session_key, is_resumed=is_resumed)
+        adopted = await self._connected.runs.start(arrival, session_key, is_resumed=is_resumed)
+        if self._port.is_gate_open():  # until then the host only puts it into its queue
+            self.busy.accepted(Arrival.of(adopted) if adopted is not None else arrival)
+        return adopted
 
     async def turn_completed(self, session_key: str, outcome: str, conversation_id: str) -> None:
         """The host's run has ended with ``success``, ``failure`` or ``cancelled``; afterwards no dots rest (R6.5)."""
@@ -293,11 +301,6 @@ class CanonRuntime:
                 await self._connected.runs.complete(session_key, outcome)
         finally:
             self._port.resume_typing(conversation_id)
-
-    def follow_up_announced(self, session_key: str, arrival: Arrival) -> None:
-        """The host has taken the next message of a running session from its queue."""
-        if self._connected is not None:
-            self._connected.runs.announce(session_key, arrival)
 
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
         """Whatever the host wants to say."""
@@ -408,6 +411,8 @@ class CanonRuntime:
         """Carry a tool's event to the loop, with the mark of the thread that it came from; order is kept."""
         connected = self._connected
         if connected is not None and not connected.loop.is_closed():
+            if isinstance(event, ModelCalled):
+                event = ModelCalled(self._port.steering_read(session_key))
             mark = binding.current_mark()
             connected.loop.call_soon_threadsafe(self._desk.note, conversation_id, mark, session_key, event)
 

@@ -3,7 +3,7 @@
 Canon keeps one signal a conversation, and whoever consumes it is the only one to see it. The stream says where one is;
 a frame that was lost would leave a run unstoppable, so where a turn is open the signal is asked for as well.
 
-Source: Canon adapter R5.30, R5.32; defects D10, D26.
+Source: Canon adapter R5.30-R5.32; defects D10, D26.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from canon_hermes_plugin.controls import control_requests
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.inbound import Request
 from canon_ops.runtime.clock import Clock
-from canon_ops.wire.requests import Signal
+from canon_ops.wire.requests import Signal, SignalKind
 
 __all__ = ["Signals"]
 
@@ -29,6 +29,9 @@ class Signals:
     Args:
         consume: takes the signal of a conversation off Canon; None when there is none.
         hand_over: gives a command to the host.
+        waiting_in: the sessions of a conversation in which something waits, each with a person who waits in it.
+        session_of: the host's session of a command.
+        drop_queue: takes out what waits in a session.
         is_group: whether a conversation is one.
         agent_id: ours; the author of a signal of which Canon does not say who gave it.
     """
@@ -39,6 +42,9 @@ class Signals:
         desk: TurnDesk,
         *,
         hand_over: Callable[[Request], Awaitable[None]],
+        waiting_in: Callable[[str], list[tuple[str, str | None]]],
+        session_of: Callable[[Request], str],
+        drop_queue: Callable[[str], None],
         is_group: Callable[[str], bool],
         agent_id: str | None,
         clock: Clock,
@@ -46,6 +52,9 @@ class Signals:
         self._consume = consume
         self._desk = desk
         self._hand_over = hand_over
+        self._waiting_in = waiting_in
+        self._session_of = session_of
+        self._drop_queue = drop_queue
         self._is_group = is_group
         self._agent_id = agent_id
         self._clock = clock
@@ -63,13 +72,19 @@ class Signals:
             signal,
             conversation_id,
             self._desk.turns,
+            waiting=self._waiting_in(conversation_id),
             is_group=self._is_group(conversation_id),
             agent_id=self._agent_id,
             now_ms=self._clock.now_ms(),
         )
         self._desk.interrupted(conversation_id)
-        for request in requests:
+        drops = signal.kind is SignalKind.STOP_AND_DROP
+        for session_key, request in [(self._session_of(request), request) for request in requests]:
+            if drops:
+                self._drop_queue(session_key)
             await self._hand_over(request)
+            if drops:  # what came while the host was stopping
+                self._drop_queue(session_key)
 
     async def poll(self) -> None:
         """Ask for signals that the stream may have missed, where something runs that a signal could mean (D26).

@@ -19,6 +19,9 @@ HOOKS: Final = "hermes_cli.plugins:VALID_HOOKS"
 _BASE: Final = "gateway.platforms.base:BasePlatformAdapter"
 
 
+_HOST_DECIDES: Final = "Hermes decides what a message does to a running turn, whatever its author asked for"
+
+
 def _called(member: str, why: str, arguments: int = 0, *keywords: str, is_async: bool = False) -> Need:
     return Need(f"{_BASE}.{member}", Use.CALL, why, arguments, keywords, is_async)
 
@@ -162,6 +165,9 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     _overridden("on_processing_start", "a turn opens", "event"),
     _overridden("on_processing_complete", "a turn closes", "event", "outcome"),
     _overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
+    _overridden(
+        "set_busy_session_handler", "a message's own intent is honoured in a busy session", "handler", is_async=False
+    ),
     # the base class: what we call
     _called("handle_message", "hands a message to the host", 1, is_async=True),
     _called(
@@ -188,6 +194,77 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         "the same, while a burst is collected",
         without="a burst is corrected once it stands in the queue",
     ),
+    Need(f"{_BASE}._active_sessions", Use.ATTRIBUTE, "which sessions are busy"),
+    Need("gateway.platforms.base:MessageEvent.is_command", Use.CALL, "a command is the host's, also in a busy session"),
+    Need("gateway.platforms.base:MessageEvent.get_command", Use.CALL, "a /steer lifts a silence"),
+    Need("gateway.platforms.base:MessageEvent.get_command_args", Use.CALL, "the same"),
+    Need(
+        "gateway.run:GatewayRunner._queue_or_replace_pending_event",
+        Use.CALL,
+        "a message waits for its session's turn to end",
+        2,
+        without=_HOST_DECIDES,
+    ),
+    Need(
+        "gateway.run:GatewayRunner._running_agents",
+        Use.ATTRIBUTE,
+        "the agent that is interrupted, or takes words in the middle of its work",
+        without=_HOST_DECIDES,
+    ),
+    Need(
+        "gateway.run:GatewayRunner._is_user_authorized",
+        Use.CALL,
+        "who may do that",
+        1,
+        without=_HOST_DECIDES,
+    ),
+    Need(
+        "gateway.run:GatewayRunner._agent_has_active_subagents",
+        Use.CALL,
+        "an interruption that would tear down sub-agents waits",
+        1,
+        without=_HOST_DECIDES,
+    ),
+    Need(  # a plain function on 0.18, awaited later; both are taken
+        "gateway.run:GatewayRunner._session_has_compression_in_flight",
+        Use.ATTRIBUTE,
+        "an interruption that would fork a session waits",
+        without=_HOST_DECIDES,
+    ),
+    Need(
+        "gateway.run:GatewayRunner._promote_queued_event",
+        Use.CALL,
+        "each queued message gets a turn of its own, and leaves the queued shelf when it begins",
+        3,
+        without="messages behind the first share its turn, and look queued on Canon until it ends",
+    ),
+    Need(
+        "run_agent:AIAgent._pending_steer",
+        Use.ATTRIBUTE,
+        "words that no model has read forbid a silence",
+        without="it is taken from the order of the model's requests",
+    ),
+    Need(
+        "run_agent:AIAgent._drain_pending_steer",
+        Use.CALL,
+        "words that came too late for a run wait as a message",
+        without="they may reach the model twice",
+    ),
+    Need(
+        "tools.approval:has_blocking_approval",
+        Use.CALL,
+        "a plain yes or no answers an approval",
+        1,
+        without="it waits like any other message",
+    ),
+    Need(
+        "tools.clarify_gateway:get_pending_for_session",
+        Use.CALL,
+        "a text that answers a question leaves the queued shelf",
+        1,
+        ("include_choice_prompts",),
+        without="it looks queued on Canon until the session is idle",
+    ),
     Need("gateway.run:GatewayRunner._queued_events", Use.ATTRIBUTE, "the same, behind the first of them"),
     Need(
         "gateway.run:GatewayRunner._startup_restore_queue",
@@ -204,7 +281,6 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     Need("gateway.run:GatewayRunner._draining", Use.ATTRIBUTE, "a run that the gateway took down has not failed"),
     # what waits for people
     Need("tools.approval:resolve_gateway_approval", Use.CALL, "a person decides about a command", 2),
-    Need("tools.approval:has_blocking_approval", Use.CALL, "a typed yes means a command that waits", 1),
     Need("tools.clarify_gateway:resolve_gateway_clarify", Use.CALL, "a person answers a question", 2),
     Need("tools.clarify_gateway:mark_awaiting_text", Use.CALL, "a question can be answered in the chat as well", 1),
     Need(

@@ -9,7 +9,7 @@ Source: decisions X1-X4.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -190,15 +190,15 @@ class Inbox:
         """The message for which a turn runs."""
         return self._item_of.get(turn_id)
 
-    def closed(self, effect: TurnClosed, *, is_stopping: bool) -> None:
-        """A turn is over: settle its item, or say where it stands."""
+    def closed(self, effect: TurnClosed, *, is_stopping: bool) -> bool:
+        """A turn is over: settle its item, or say where it stands; whether it has one that is to run again."""
         item_id = self._item_of.pop(effect.turn_id, None)
         if effect.turn_id in self._noted:
             self._noted.discard(effect.turn_id)
             if not effect.goes_on:
                 self._file.write(turns.close_turn, self._owner, effect.turn_id)
         if item_id is None:
-            return
+            return False
         after = after_run(effect.outcome, effect.evidence, is_stopping=is_stopping)
         if isinstance(after, Settlement):
             self.settle(item_id, after)
@@ -206,6 +206,7 @@ class Inbox:
             self._given_back = item_id
             now_ms = self._clock.now_ms()
             self._file.write(store.give_back, self._owner, item_id, goes_on=effect.goes_on, now_ms=now_ms)
+        return not isinstance(after, Settlement)
 
     def cleared(self, conversation_id: str) -> None:
         """The node of a conversation is gone."""
@@ -223,13 +224,17 @@ class Inbox:
         if self._finished % PRUNE_EVERY == 0:
             self._file.write(store.prune, self._owner)
 
-    def absorb(self, session: str) -> None:
+    def absorb(self, session: str, *, but: Collection[str] = ()) -> None:
         """The host has nothing of the session any more: what it was given is in the runs that are over.
 
         The message of a run without a trace stays: nothing shows that it was in any.
+
+        Args:
+            but: items of which the same is known.
         """
-        but, self._given_back = self._given_back, None
-        self._file.write(store.absorb, self._owner, session, but=but, now_ms=self._clock.now_ms())
+        given_back, self._given_back = self._given_back, None
+        kept = {*but, *([given_back] if given_back is not None else [])}
+        self._file.write(store.absorb, self._owner, session, but=kept, now_ms=self._clock.now_ms())
 
     # --- the cursor ----------------------------------------------------------------------------------------------
 

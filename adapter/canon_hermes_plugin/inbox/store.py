@@ -10,7 +10,7 @@ Source: decisions X1, X4.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -127,7 +127,8 @@ SETTLE: Final = f"""UPDATE inbox
     WHERE {OF_OWNER} AND item_id = :item_id AND state <> 'settled'"""
 ABSORB: Final = f"""UPDATE inbox
     SET state = 'settled', settlement = 'absorbed', payload = '', background = '[]', changed_at_ms = :now_ms
-    WHERE {OF_OWNER} AND session = :session AND state = 'handed' AND item_id <> :but"""
+    WHERE {OF_OWNER} AND session = :session AND state = 'handed'
+        AND item_id NOT IN (SELECT value FROM json_each(:but))"""
 NOT_STARTED: Final = f"""SELECT payload FROM inbox
     WHERE {OF_OWNER} AND item_id = :item_id AND state IN ('recorded', 'handed')"""
 REWRITE: Final = f"UPDATE inbox SET payload = :payload, changed_at_ms = :now_ms WHERE {OF_OWNER} AND item_id = :item_id"
@@ -231,9 +232,9 @@ def correct(transaction: Transaction, owner: Owner, item_id: str, text: str | No
         transaction.run(REWRITE, {**values, "payload": _text(payload)})
 
 
-def absorb(transaction: Transaction, owner: Owner, session: str, *, but: str | None, now_ms: int) -> int:
-    """The session is idle: what the host had of it, ``but`` one, is in runs that are over. Returns the count."""
-    return transaction.run(ABSORB, {**columns(owner), "session": session, "but": but or "", "now_ms": now_ms})
+def absorb(transaction: Transaction, owner: Owner, session: str, *, but: Collection[str], now_ms: int) -> int:
+    """The session is idle: what the host had of it, ``but`` some, is in runs that are over. Returns the count."""
+    return transaction.run(ABSORB, {**columns(owner), "session": session, "but": _text(sorted(but)), "now_ms": now_ms})
 
 
 def unsettled(snapshot: Snapshot, owner: Owner) -> list[Item]:

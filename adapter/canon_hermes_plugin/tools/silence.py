@@ -11,6 +11,7 @@ import logging
 from typing import Any, Final
 
 from canon_hermes_plugin.acting import Acting
+from canon_hermes_plugin.desk import Silence
 from canon_hermes_plugin.tools.call import Call
 from canon_ops.client.deadline import within
 from canon_ops.errors import CanonOpsError
@@ -22,13 +23,21 @@ logger = logging.getLogger(__name__)
 NOTE: Final = "Acknowledged — nothing was posted to the conversation."  # the server's own words, R8.4
 REPORT_S: Final = 3.0
 GIVEN: Final = "given"  # the reason itself stays here
+REFUSALS: Final = {
+    Silence.NO_TURN: "no open Canon turn could be silenced; nothing was changed",
+    Silence.UNREAD: (
+        "CANON_NEW_STEERING_PENDING: somebody has just said something into this turn, and it comes with the next "
+        "result; read it first, then answer or choose no_reply anew"
+    ),
+}
 
 
 async def no_reply(call: Call) -> dict[str, Any]:
     """Silence the caller's turn.
 
     Raises:
-        RuntimeError: there is no open turn of the caller's, or a delegated child asks.
+        RuntimeError: there is no open turn of the caller's, its model has not read what was said into it, or a
+            delegated child asks.
     """
     conversation_id = call.session.conversation_id
     if conversation_id is None:
@@ -38,8 +47,9 @@ async def no_reply(call: Call) -> dict[str, Any]:
     room = conversation_id
 
     async def work(acting: Acting) -> None:
-        if not acting.silence(room, call.mark, call.session.session_key or ""):
-            raise RuntimeError("no open Canon turn could be silenced; nothing was changed")
+        silence = acting.silence(room, call.mark, call.session.session_key or "")
+        if silence is not Silence.KEPT:
+            raise RuntimeError(REFUSALS[silence])
         await _report(acting, room, call)
 
     await call.act(work)

@@ -146,6 +146,7 @@ class TurnClosed:
     Attributes:
         goes_on: only this run of it is over: the host has put its message back into the queue, Canon was told nothing,
             and the next run is the same turn.
+        ran: the model was called in it.
     """
 
     turn_id: TurnId
@@ -153,6 +154,7 @@ class TurnClosed:
     outcome: Outcome
     evidence: Evidence
     goes_on: bool = False
+    ran: bool = False
 
 
 Effect: TypeAlias = PublishState | WritePreview | RetireNode | ClearNode | DeliverFinal | WakeAt | Warn | TurnClosed

@@ -60,7 +60,8 @@ class Opening:
 
     Attributes:
         session: the host's session, None unless it is a lifecycle turn.
-        source_message_id: the message that asked for the turn; None for a left-over steer or an internal start.
+        source_message_id: the message that asked for the turn; None for an internal start.
+        merged_ids: the messages that the host has put into it.
         authority: the server's leave to answer that message, when it gave one.
         responder_id: the human who may answer this turn's questions.
         quiet: decided once (verbosity.py); a quiet turn writes no narration and carries no trail.
@@ -78,6 +79,7 @@ class Opening:
     kind: Kind = Kind.LIFECYCLE
     semantics: TurnSemantics = TurnSemantics.TURN_COMPLETE
     is_recovered: bool = False
+    merged_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,13 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled:
-    """A call of the model has ended, whatever it said: the run is more than an event that the host queued."""
+    """A call of the model has ended, whatever it said: the run is more than an event that the host queued.
+
+    Attributes:
+        has_read: words that were put into the turn, up to this number, were in the request.
+    """
+
+    has_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +228,15 @@ class Silenced:
 
 @dataclass(frozen=True, slots=True)
 class SteeringAccepted:
-    """A message was steered into the running turn; it lifts a silence."""
+    """Words were put into the running turn; they lift a silence.
+
+    Attributes:
+        number: their place among all of the adapter's; None when nobody watches whether they are read.
+        authority: the server's leave to answer their message, for a turn that has none of its own.
+    """
+
+    number: int | None = None
+    authority: ReplyAuthority | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

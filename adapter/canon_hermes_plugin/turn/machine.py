@@ -30,8 +30,9 @@ ModelCalled           remember                    -                -            
 InputAsked/Closed     publish state               -                -                   -              -
 QueueChanged          publish the state again     -                -                   -              -
 InterruptAsked        remember                    -                -                   -              -
-Silenced              drop what waits             -                -                   -              -
-SteeringAccepted      lift silence                -                -                   -              -
+Silenced              drop what waits; words that -                -                   -              -
+                      nobody has read forbid it
+SteeringAccepted      lift silence, remember      -                -                   -              -
 PreviewEnded          state, next write           next, or go on   -                   -              clear again
 Due                   write if its time has come; -               let go what the     close in time  -
                       give a forgotten draft up                    host has forgotten
@@ -126,8 +127,8 @@ def open_turn(opening: Opening, *, now_ms: int) -> Step:
     turn = Turn(opening, now_ms, Activity(opening.turn_id))
     if not turn.is_lifecycle:
         return Step(turn)
-    source = opening.source_message_id
-    turn, published = _publish(turn, TurnPhase.THINKING, active_message_ids=(source,) if source else ())
+    sources = ((opening.source_message_id,) if opening.source_message_id else ()) + opening.merged_ids
+    turn, published = _publish(turn, TurnPhase.THINKING, active_message_ids=sources)
     retired = (RetireNode(turn.id, turn.conversation_id),) if opening.quiet else ()
     return Step(turn, (*published, *retired))
 
@@ -180,8 +181,8 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
                 duration_ms=event.duration_ms,
             )
             return _show_activity(replace(turn, activity=activity), now_ms=now_ms)
-        case ModelCalled():
-            return Step(replace(turn, ran=True))
+        case ModelCalled(has_read=has_read):
+            return Step(replace(turn, ran=True, unread=tuple(number for number in turn.unread if number > has_read)))
         case SubagentStopped():
             activity = turn.activity.subagent_stopped(
                 child_session_id=event.child_session_id,
@@ -206,10 +207,12 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             return Step(*_beat(replace(turn, waiting=max(0, turn.waiting - 1)), TurnPhase.TOOL))
         case InterruptAsked():
             return Step(replace(turn, interrupted=True))
-        case Silenced():
+        case Silenced() if not turn.unread:
             return Step(replace(turn, silenced=True, preview=previews.drop(turn.preview)))
-        case SteeringAccepted():
-            return Step(replace(turn, silenced=False))
+        case SteeringAccepted(number=number, authority=authority):
+            unread = turn.unread if number is None else (*turn.unread, number)
+            kept = turn.steered_authority or authority
+            return Step(replace(turn, silenced=False, unread=unread, steered_authority=kept))
         case Ended():
             return _end(turn, event, now_ms=now_ms)
     return Step(turn)
@@ -409,7 +412,7 @@ def _final(turn: Turn, candidate: Candidate) -> FinalMessage:
         reply_to=candidate.reply_to or _reply_to(turn),
         metadata=candidate.metadata,
         options=candidate.options,
-        authority=turn.opening.authority,
+        authority=turn.opening.authority or turn.steered_authority,
         trail=final_trail(turn.activity) if has_trail else (),
         semantics=turn.opening.semantics,
         names_turn=turn.opening.kind is not Kind.OWN,
@@ -439,7 +442,7 @@ def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
     if turn.state is not None and turn.state.is_open:
         turn, published = _publish(turn, _closing_state(ended.outcome))
     turn = replace(turn, phase=Phase.CLOSED, candidate=None, files=(), preview=previews.drop(turn.preview))
-    closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence)
+    closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence, ran=turn.ran)
     return Step(turn, (*cleared, *published, closed))
 
 

@@ -12,6 +12,7 @@ from canon_hermes_plugin.turn.effects import Effect
 from canon_hermes_plugin.turn.events import Ended, FileStaged, Kind, Opening, Staged
 from canon_ops.wire.activity import Activity
 from canon_ops.wire.ids import ConversationId, TurnId
+from canon_ops.wire.messages import ReplyAuthority
 from canon_ops.wire.requests import TurnPhase
 
 __all__ = ["Candidate", "Phase", "Step", "Turn"]
@@ -90,6 +91,8 @@ class Turn:
         waiting: how many questions and approvals are waiting for a human.
         ran: the model was called; success without it proves nothing, the host may only have queued the message.
         silenced: ``no_reply`` holds.
+        unread: the numbers of words that were put into the turn and that its model has not read.
+        steered_authority: the leave that came with the first of them.
         interrupted: this adapter interrupted the run.
         wake_ms: the earliest timer asked for that has not come.
         linger_ms: when the node may be deleted, in LINGERING; in DELIVERING, when a message that the host was told to
@@ -113,6 +116,8 @@ class Turn:
     waiting: int = 0
     ran: bool = False
     silenced: bool = False
+    unread: tuple[int, ...] = ()
+    steered_authority: ReplyAuthority | None = field(default=None, repr=False)
     interrupted: bool = False
     wake_ms: int | None = None
     linger_ms: int = 0

@@ -44,6 +44,7 @@ class Host:
         self.given_up: list[str] = []
         self.receipts: list[str] = []
         self.unheard_of = 0
+        self.held: set[str] = set()
         self.signals: list[str] = []
         self.listings = 0
         self.listing: tuple[Conversation, ...] | ServiceTrouble = (Conversation("c1", "direct"),)
@@ -109,6 +110,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
         remains=kept.remains,
         session_of=lambda request: f"session of {request.conversation_id}",
         files=NoFiles(),
+        holds=lambda message_id: message_id in host.held,
     )
     return Inflow(
         handing,

@@ -78,6 +78,7 @@ class Desk:
             closed=lambda effect: self.closed.append(effect.turn_id),
             typing=self,
             queue_depth=lambda _turn: self.depth,
+            can_steer=lambda: False,
         )
 
     async def _deliver(self, final: Final) -> None:

@@ -137,7 +137,7 @@ def test_an_idle_session_has_absorbed_what_it_was_given(rows: Rows) -> None:
     recorded(rows, "not handed")
     started(rows, "running")
 
-    count = rows(store.absorb, OWNER, "s1", but="queued", now_ms=NOW)
+    count = rows(store.absorb, OWNER, "s1", but={"queued"}, now_ms=NOW)
 
     assert count == 2
     assert states(rows) == {
@@ -162,7 +162,7 @@ def test_nobody_touches_another_agents_rows(rows: Rows) -> None:
     handed(rows, background=("x",))
     started(rows)
     rows(store.settle, OWNER, "m1", Settlement.ANSWER, now_ms=NOW)
-    rows(store.absorb, OWNER, "s1", but=None, now_ms=NOW)
+    rows(store.absorb, OWNER, "s1", but=(), now_ms=NOW)
     rows(store.prune, OWNER, kept=0)
     rows(cursors.set_cursor, OWNER, None, now_ms=NOW)
     rows(turns.close_turn, OWNER, "t1")

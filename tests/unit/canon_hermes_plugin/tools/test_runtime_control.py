@@ -129,7 +129,7 @@ async def test_an_approval_is_checked_where_it_was_asked_for(box: CanonSandbox) 
 
 
 async def test_silence(box: CanonSandbox) -> None:
-    """S8.1, S8.3, S8.5, S8.8-S8.10: acknowledged in Canon's words; the report goes out over the adapter's own client,
+    """S8.1, S8.3, S8.5, S8.8, S8.9, S8.10: acknowledged in Canon's words; the report goes out over its own client,
     without a probe, has the message and hides the reason."""
     async with canon_turn(box) as turn:
         mark = box.engine.journal.count

@@ -1,0 +1,269 @@
+"""What people say into a running turn of a real gateway: it waits, interrupts, goes into the turn, or clears the desk.
+
+The host's own setting says ``interrupt``; what a message says of itself counts instead. Everything is shown with a
+session for each member of a group, and with one that all members share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.asking import CONTROL, call_of, tool_results, wakes
+from tests.support.conversing import answer_to, states_of
+from tests.support.gateways import Stage, canon_stage
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.host, pytest.mark.timeout(600)]
+
+LONG_S = 180  # a busy machine is no failure
+WORK = '[tool terminal {"command": "sleep 3"}]'
+PICTURE = {"kind": "image", "fileName": "cat.png", "mimeType": "image/png"}
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["a session each", "one session"])
+def group_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A gateway whose group members have a session each, or share one."""
+    config = {"group_sessions_per_user": request.param, "display": {"busy_input_mode": "interrupt"}}
+    with canon_stage(tmp_path_factory.mktemp("busy"), config=config) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A gateway whose own setting would interrupt."""
+    with canon_stage(tmp_path_factory.mktemp("busy"), config={"display": {"busy_input_mode": "interrupt"}}) as running:
+        yield running
+
+
+def room_of(stage: Stage) -> str:
+    """A direct chat of its own for a test."""
+    return stage.box.human.open_conversation([stage.box.endpoints.owner_id, "agent_sandbox"], kind="direct")
+
+
+def group_of(stage: Stage) -> tuple[str, str]:
+    """A group with one more member, and that member."""
+    ben = stage.box.human.add_person("Ben")
+    return stage.box.human.open_conversation([stage.box.endpoints.owner_id, ben, "agent_sandbox"], name="Trio"), ben
+
+
+def say_into(stage: Stage, room: str, text: str, sender: str | None = None, **more: Any) -> str:
+    """A message that its composer put on the queued shelf."""
+    intent = {"deliveryIntent": more.pop("intent")} if "intent" in more else {}
+    metadata = {"inboundDisposition": "queued", **intent}
+    return stage.box.human.say(room, text, sender, metadata=metadata, **more)
+
+
+def working(stage: Stage, room: str, text: str, sender: str | None = None) -> tuple[str, str]:
+    """A message whose turn runs a tool by now, and the turn."""
+    before = len(stage.model.requests)
+    message = stage.box.human.say(room, WORK + text, sender)
+    stage.model.wait(where=lambda request: text in request.user_text, timeout_s=LONG_S)
+    wait_until(
+        lambda: any(message in state.get("activeMessageIds", ()) for state in stage.box.human.turns(room)),
+        timeout_s=LONG_S,
+    )
+    turn_id = next(
+        state["turnId"] for state in stage.box.human.turns(room) if message in state.get("activeMessageIds", ())
+    )
+    wait_until(
+        lambda: "tool" in states_of(stage.box, turn_id, room) or len(stage.model.requests) > before, timeout_s=LONG_S
+    )
+    return message, turn_id
+
+
+def disposition(stage: Stage, room: str, message_id: str) -> str | None:
+    row = next(row for row in stage.box.transcript(room) if row["id"] == message_id)
+    found: str | None = row["metadata"].get("inboundDisposition")
+    return found
+
+
+def texts(stage: Stage, room: str) -> list[str]:
+    """What the agent posted; of a turn that was stopped Canon keeps the activity, which has no words."""
+    return [row["text"] for row in stage.box.transcript(room) if row["origin"] != "human" and row["text"]]
+
+
+def heard_as_tool_result(stage: Stage, words: str) -> bool:
+    """Whether the model got the words behind the result of a tool."""
+    return any(
+        message["role"] == "tool" and words in str(message["content"])
+        for request in stage.model.requests
+        for message in request.body["messages"]
+    )
+
+
+def test_words_go_into_the_running_turn(stage: Stage) -> None:
+    """S5.6, D12, D64 in a gateway: the model reads them with its tool's result; they leave the shelf, and are read."""
+    room = room_of(stage)
+    message, turn_id = working(stage, room, "[say the whole answer]")
+
+    steered = say_into(stage, room, "also check the logs", intent="interleave")
+    answer = answer_to(stage.box, message, timeout_s=LONG_S)
+
+    assert (answer["text"], answer["metadata"]["turnId"]) == ("the whole answer", turn_id)
+    assert heard_as_tool_result(stage, "also check the logs")
+    assert disposition(stage, room, steered) == "accepted_now"
+    assert texts(stage, room) == ["the whole answer"]
+    assert any(row["path"].endswith(f"/{room}/read") for row in stage.box.journal())
+
+
+def test_a_picture_is_not_lost_in_a_running_turn(stage: Stage) -> None:
+    """D12 in a gateway: a message with an attachment waits instead, and gets a turn of its own."""
+    room = room_of(stage)
+    message, turn_id = working(stage, room, "[say without a picture]")
+    picture = stage.box.human.upload(b"\x89PNG\r\n", mime_type="image/png", file_name="cat.png", conversation_id=room)
+
+    second = say_into(stage, room, "[say with a picture]", intent="interleave", attachments=[picture])
+    answers = [answer_to(stage.box, one, timeout_s=LONG_S) for one in (message, second)]
+
+    assert [answer["text"] for answer in answers] == ["without a picture", "with a picture"]
+    assert answers[1]["metadata"]["turnId"] != turn_id
+    assert disposition(stage, room, second) == "accepted_now"
+
+
+def test_an_interruption_stops_the_turn(stage: Stage) -> None:
+    """S5.4 in a gateway: the running turn ends without a word, and the message is answered next."""
+    room = room_of(stage)
+    _, turn_id = working(stage, room, "[say too late]")
+
+    second = say_into(stage, room, "Not that: [say the new course]", intent="interrupt")
+    answer = answer_to(stage.box, second, timeout_s=LONG_S)
+
+    assert (answer["text"], texts(stage, room)) == ("the new course", ["the new course"])
+    assert states_of(stage.box, turn_id, room)[-1] == "interrupted"
+    assert disposition(stage, room, second) == "accepted_now"
+
+
+def test_three_wait_their_turn(stage: Stage) -> None:
+    """S5.2, S5.26, D4 in a gateway: each is answered as a turn of its own, in order, and is released when it begins."""
+    room = room_of(stage)
+    first, _ = working(stage, room, "[say answer 0]")
+
+    waiting = [say_into(stage, room, f"[wait 1][say answer {number}]") for number in (1, 2, 3)]
+    wait_until(lambda: disposition(stage, room, waiting[1]) == "accepted_now", timeout_s=LONG_S)
+    third_meanwhile = disposition(stage, room, waiting[2])
+    answers = [answer_to(stage.box, message, timeout_s=LONG_S) for message in (first, *waiting)]
+
+    assert texts(stage, room) == [f"answer {number}" for number in range(4)]
+    assert len({answer["metadata"]["turnId"] for answer in answers}) == 4
+    assert third_meanwhile == "queued"
+    assert [disposition(stage, room, message) for message in waiting] == ["accepted_now"] * 3
+
+
+def test_a_message_that_stops_takes_the_place_of_all(stage: Stage) -> None:
+    """S5.9 in a gateway: what waited never runs and truthfully stays queued; the turn that ran says nothing."""
+    room = room_of(stage)
+    _, turn_id = working(stage, room, "[say too late]")
+    waiting = [say_into(stage, room, f"[say waited {number}]") for number in (1, 2)]
+
+    last = say_into(stage, room, "Not that: [say instead]", intent="stop")
+    answer_to(stage.box, last, timeout_s=LONG_S)
+    stage.box.wait("idle", timeout_s=LONG_S)
+
+    assert texts(stage, room) == ["instead"]
+    assert states_of(stage.box, turn_id, room)[-1] == "interrupted"
+    assert [disposition(stage, room, message) for message in (*waiting, last)] == ["queued", "queued", "accepted_now"]
+
+
+def test_the_owner_clears_a_members_turn(group_stage: Stage) -> None:
+    """S5.36, D10 in a gateway: stop-and-clear means what runs and waits in the room, whoever presses the button."""
+    stage = group_stage
+    room, ben = group_of(stage)
+    _, turn_id = working(stage, room, "[say too late]", ben)
+    waiting = say_into(stage, room, "[say waited]", ben)
+    wait_until(lambda: any(state.get("queueDepth") for state in stage.box.human.turns(room)), timeout_s=LONG_S)
+
+    stage.box.human.signal(room, "stop_and_drop", stage.box.endpoints.owner_id)
+    wait_until(lambda: states_of(stage.box, turn_id, room)[-1:] == ["interrupted"], timeout_s=LONG_S)
+    after = stage.box.human.say(room, "[say all clear]", ben)
+    answer_to(stage.box, after, timeout_s=LONG_S)
+    stage.box.wait("idle", timeout_s=LONG_S)
+
+    assert states_of(stage.box, turn_id, room)[-1] == "interrupted"
+    assert not {"too late", "waited"} & set(texts(stage, room))
+    assert disposition(stage, room, waiting) == "queued"
+
+
+def test_a_members_words_in_anothers_turn(group_stage: Stage) -> None:
+    """D12: where members share a session the model hears who speaks; where they do not, it is a turn of their own."""
+    stage = group_stage
+    room, ben = group_of(stage)
+    message, _ = working(stage, room, "[say for the owner]")
+
+    steered = say_into(stage, room, "[say for Ben]", ben, intent="interleave")
+    answer_to(stage.box, message, timeout_s=LONG_S)
+    stage.box.wait("idle", timeout_s=LONG_S)
+
+    is_shared = heard_as_tool_result(stage, "[Ben] [say for Ben]")
+    assert texts(stage, room) in ([["for the owner"]] if is_shared else [["for Ben", "for the owner"]])
+    assert disposition(stage, room, steered) == ("accepted_now" if is_shared else "queued") or not is_shared
+
+
+def test_silence_after_words(stage: Stage) -> None:
+    """S8.17, S8.26 in a gateway: what was said before and after the silence is posted nowhere; the node is empty."""
+    room = room_of(stage)
+    said = "[say a word before]" + call_of(CONTROL, said="a word after", action="no_reply")
+    mark = stage.box.engine.journal.count
+
+    message = stage.box.human.say(room, said)
+    stage.box.wait("request", path="/agent/verbs/no_reply", after=mark, timeout_s=LONG_S)
+    stage.box.wait("idle", timeout_s=LONG_S)
+
+    turn_id = next(s["turnId"] for s in stage.box.human.turns(room) if message in s.get("activeMessageIds", ()))
+    assert texts(stage, room) == []
+    assert states_of(stage.box, turn_id, room)[-1] == "completed"
+    assert stage.box.node(room) is None
+
+
+def test_words_lift_a_silence(stage: Stage) -> None:
+    """S8.16, D11 in a gateway: somebody says something into a turn that chose silence, and the answer is posted."""
+    room = room_of(stage)
+    silence = '[tool canon_runtime_control {"action": "no_reply"}]'
+    mark = stage.box.engine.journal.count
+    message = stage.box.human.say(room, f"{silence}{WORK}[say after all]")
+    stage.box.wait("request", path="/agent/verbs/no_reply", after=mark, timeout_s=LONG_S)
+
+    say_into(stage, room, "please do answer", intent="interleave")
+    answer = answer_to(stage.box, message, timeout_s=LONG_S)
+
+    assert answer["text"] == "after all"
+    assert tool_results(stage)[-1]["status"] == "acknowledged"
+
+
+def test_words_that_come_too_late_get_a_turn(stage: Stage) -> None:
+    """R6.34 in a gateway: words that the model did not read any more are answered as a turn of their own, once."""
+    room = room_of(stage)
+    message = stage.box.human.say(room, "[slow 3][say one two three four five six]")
+    wait_until(lambda: stage.box.node(room) is not None, timeout_s=LONG_S)
+
+    late = say_into(stage, room, "[say and seven]", intent="interleave")
+    answers = [answer_to(stage.box, one, timeout_s=LONG_S) for one in (message, late)]
+
+    assert texts(stage, room) == ["one two three four five six", "and seven"]
+    assert answers[0]["metadata"]["turnId"] != answers[1]["metadata"]["turnId"]
+
+
+def test_a_decision_that_the_host_threw_away_comes_again(stage: Stage) -> None:
+    """D27 in a gateway: a wake waits behind a turn, a person stops the turn, and the model hears it all the same."""
+    room = room_of(stage)
+    ask = call_of(CONTROL, said="asked", action="request_approval", title="File", question="File it?")
+    answer_to(stage.box, stage.box.human.say(room, ask), timeout_s=LONG_S)
+    approval_id = tool_results(stage)[-1]["approvalId"]
+    _, turn_id = working(stage, room, "[say too late]")
+
+    stage.box.human.approve(approval_id)
+    wait_until(lambda: any(state.get("queueDepth") for state in stage.box.human.turns(room)), timeout_s=LONG_S)
+    stage.box.human.say(room, "/stop")
+    wait_until(lambda: states_of(stage.box, turn_id, room)[-1:] == ["interrupted"], timeout_s=LONG_S)
+
+    wait_until(lambda: any(approval_id in text for text in texts(stage, room)), timeout_s=LONG_S)
+    assert wakes(stage, approval_id) != []
+
+
+def test_nobody_complains(stage: Stage) -> None:
+    """Over all of the above Canon saw nothing that a good client does not do, and the host wrote no error about us."""
+    complaints = [text for text in stage.home.log_records() if " ERROR " in text or "Traceback" in text]
+
+    assert (stage.box.breaches(), [text for text in complaints if "canon" in text.lower()]) == ([], [])

@@ -1,0 +1,434 @@
+"""Messages of a busy session on the host's own queue: what waits, what is stopped, what the turn hears."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.desk import Silence
+from canon_hermes_plugin.turn.events import ModelCalled
+from tests.support.busy_host import AUTHORITY, KEY, ROOM, Agent, MuteAgent, a_busy_session, a_request
+
+pytestmark = pytest.mark.host
+
+
+# --- wiring -------------------------------------------------------------------------------------------------------
+
+
+async def test_ours_stands_in_front_and_goes_away() -> None:
+    """S5.1: the host's handler is wrapped while there is one."""
+    busy = a_busy_session()
+    wired = (busy.adapter._busy_session_handler, busy.sessions.can_route, busy.sessions.has_seam)
+
+    busy.adapter.set_busy_session_handler(None)
+
+    assert wired == (busy.sessions.dispatch, True, True)
+    assert (busy.adapter._busy_session_handler, busy.sessions.can_route, busy.sessions.has_seam) == (None, False, False)
+    assert await busy.sessions.dispatch(busy.event(a_request("hi")), KEY) is False
+
+
+async def test_a_plain_function_is_left_alone() -> None:
+    """S5.15: behind a handler that belongs to no runner there is nothing that could be asked."""
+    busy, seen = a_busy_session(wired=False), []
+    busy.adapter.gateway_runner = None
+
+    async def handler(event: Any, session_key: str) -> bool:
+        seen.append(event.text)
+        return True
+
+    busy.adapter.set_busy_session_handler(handler)
+    await busy.say("hi", "interrupt")
+
+    assert (seen, busy.waiting, busy.agent.interrupts) == (["hi"], [], [])
+
+
+async def test_a_host_without_its_members_decides_itself(caplog: pytest.LogCaptureFixture) -> None:
+    """S5.16, S5.19: one warning that names what is missing, and no interleave is offered."""
+    busy, seen = a_busy_session(wired=False), []
+
+    async def handler(event: Any, session_key: str) -> bool:
+        seen.append(event.text)
+        return True
+
+    handler_of = SimpleNamespace(_queue_or_replace_pending_event=None, _draining=False)
+    busy.adapter.gateway_runner = handler_of
+    busy.adapter.set_busy_session_handler(handler)
+    for text in ("one", "two"):
+        await busy.say(text, "interrupt")
+
+    warnings = [record.getMessage() for record in caplog.records if "lacks" in record.getMessage()]
+    assert seen == ["one", "two"] and busy.agent.interrupts == []
+    assert (len(warnings), "_running_agents" in warnings[0], "host.contract" in warnings[0]) == (1, True, True)
+    assert busy.adapter._port.can_steer() is False
+
+
+async def test_interleave_is_offered_where_it_is_possible() -> None:
+    """S5.19."""
+    assert a_busy_session().adapter._port.can_steer() is True
+
+
+# --- intents ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intent", [None, "queue"])
+async def test_a_message_waits(intent: str | None) -> None:
+    """S5.2, S5.3: nothing is interrupted, and the host's own handler is not asked."""
+    busy = a_busy_session()
+
+    await busy.say("hi", intent)
+
+    assert (busy.waiting, busy.agent.interrupts, busy.runner.left) == (["hi"], [], [])
+    assert busy.notes.accepted == []
+
+
+async def test_an_interruption() -> None:
+    """S5.4: the message waits, the agent is stopped with its words, and the turn knows that we did it."""
+    busy = a_busy_session()
+
+    await busy.say("change of plans", "interrupt")
+
+    assert (busy.waiting, busy.agent.interrupts) == (["change of plans"], ["change of plans"])
+    assert busy.turn.interrupted
+
+
+@pytest.mark.parametrize("why", ["subagents", "compression", "plain", "raises"])
+async def test_an_interruption_that_would_do_harm_waits(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S5.5: sub-agents, a compression (told by a plain function or a coroutine), or a host that cannot say."""
+    busy = a_busy_session()
+
+    async def compresses(session_key: str) -> bool:
+        return True
+
+    def fails(session_key: str) -> bool:
+        raise RuntimeError("no database")
+
+    if why == "subagents":
+        busy.agent._active_children.append(object())
+    else:
+        check = {"compression": compresses, "plain": lambda session_key: True, "raises": fails}[why]
+        monkeypatch.setattr(busy.runner, "_session_has_compression_in_flight", check)
+    await busy.say("change of plans", "interrupt")
+
+    assert (busy.waiting, busy.agent.interrupts, busy.turn.interrupted) == (["change of plans"], [], False)
+
+
+async def test_an_agent_that_cannot_be_interrupted_is_no_failure() -> None:
+    """R5.7: the message waits all the same."""
+    busy = a_busy_session()
+    busy.agent.raises = True
+
+    await busy.say("change of plans", "interrupt")
+
+    assert busy.waiting == ["change of plans"]
+
+
+async def test_an_agent_that_is_still_made_is_not_interrupted() -> None:
+    """R5.5: the host's mark for it is no agent."""
+    from gateway.run import _AGENT_PENDING_SENTINEL
+
+    busy = a_busy_session(_AGENT_PENDING_SENTINEL)
+
+    for intent in ("interrupt", "interleave", "stop"):
+        await busy.say(intent, intent)
+
+    assert busy.waiting == ["stop"] and not busy.turn.interrupted
+
+
+async def test_a_stop_takes_the_place_of_everything() -> None:
+    """S5.9, S5.10, R5.25: what waited is gone with what it had swallowed, also while sub-agents run."""
+    busy = a_busy_session()
+    busy.agent._active_children.append(object())
+    for number in (2, 3):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+
+    await busy.say("stop it", "stop", message_id="m4")
+
+    assert (busy.waiting, busy.agent.interrupts) == (["stop it"], ["stop it"])
+    assert busy.notes.dropped == ["m2", "m3"]
+
+
+async def test_words_go_into_the_turn() -> None:
+    """S5.6, D12, D64: nothing waits, the message leaves the shelf, and its leave to answer goes with it."""
+    busy = a_busy_session()
+
+    await busy.say("also check the logs", "interleave", authority=AUTHORITY)
+
+    assert (busy.agent.steered, busy.waiting) == (["also check the logs"], [])
+    assert busy.notes.accepted == ["m2"]
+    assert (busy.turn.unread, busy.turn.steered_authority) == ((1,), AUTHORITY)
+
+
+async def test_words_take_their_background_and_their_speaker() -> None:
+    """D12: nothing of the message is lost but what people see on Canon anyway."""
+    busy = a_busy_session()
+
+    await busy.say("look", "interleave", user="user-2", name="Ben", context="[said before]")
+
+    assert busy.agent.steered == ["[said before]\n\n[Ben] look"]
+
+
+@pytest.mark.parametrize(
+    "more", [{"media": ("cat.png",)}, {"attachments": ({"kind": "image"},)}], ids=["bytes", "no bytes"]
+)
+async def test_an_attachment_is_not_lost(more: dict[str, Any]) -> None:
+    """D12: whether its bytes are there, or only trusted tools may see them."""
+    busy = a_busy_session()
+
+    await busy.say("look at this", "interleave", **more)
+
+    assert (busy.agent.steered, busy.waiting, busy.notes.accepted) == ([], ["look at this"], [])
+
+
+@pytest.mark.parametrize("agent", [Agent(takes=False), MuteAgent()], ids=["refuses", "cannot"])
+async def test_words_that_are_not_taken_wait(agent: Any) -> None:
+    """S5.7, S5.8."""
+    busy = a_busy_session(agent)
+
+    await busy.say("also", "interleave")
+
+    assert (busy.waiting, busy.notes.accepted) == (["also"], [])
+
+
+async def test_words_wait_when_the_agent_breaks_over_them() -> None:
+    """R5.6: raising counts as refusing."""
+    busy = a_busy_session()
+    busy.agent.raises = True
+
+    await busy.say("also", "interleave")
+
+    assert busy.waiting == ["also"]
+
+
+@pytest.mark.parametrize("why", ["command", "internal", "draining", "unauthorised", "unsure"])
+async def test_what_is_the_hosts(why: str) -> None:
+    """S5.11: nothing of ours is done with it."""
+    busy = a_busy_session()
+    event = busy.event(a_request("/status" if why == "command" else "hi", "interrupt"))
+    event.internal = why == "internal"
+    busy.runner._draining = why == "draining"
+    if why in ("unauthorised", "unsure"):
+        busy.runner.authorized = RuntimeError("no list") if why == "unsure" else False
+
+    await busy.sessions.dispatch(event, KEY)
+
+    assert (busy.runner.left, busy.waiting, busy.agent.interrupts) == ([event], [], [])
+
+
+async def test_a_word_answers_an_approval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S5.12, S5.13, D64: the host gets the answer, which leaves the shelf without a turn; other words wait."""
+    import tools.approval
+
+    monkeypatch.setattr(tools.approval, "has_blocking_approval", lambda session_key: session_key == KEY)
+    from canon_hermes_plugin import host
+
+    host._resolve.cache_clear()
+    busy = a_busy_session()
+    try:
+        await busy.say("Yes", "interrupt", message_id="m2")
+        await busy.say("also check the attachment", message_id="m3")
+    finally:
+        host._resolve.cache_clear()
+
+    assert [event.text for event in busy.runner.left] == ["Yes"]
+    assert (busy.waiting, busy.notes.accepted, busy.agent.interrupts) == (["also check the attachment"], ["m2"], [])
+
+
+async def test_a_run_that_ended_meanwhile_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the host is asked about a compression its run may end; the message then begins at once."""
+    busy, begun = a_busy_session(), []
+
+    async def ends(session_key: str) -> bool:
+        del busy.adapter._active_sessions[KEY]
+        return False
+
+    async def handle(event: Any) -> None:
+        begun.append(event.text)
+
+    monkeypatch.setattr(busy.runner, "_session_has_compression_in_flight", ends)
+    monkeypatch.setattr(busy.adapter, "handle_message", handle)
+    await busy.say("change of plans", "interrupt")
+
+    assert (begun, busy.waiting) == (["change of plans"], [])
+
+
+# --- the queue ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_queue_is_counted_wherever_it_is() -> None:
+    """S5.17, S5.18: the slot and what is behind it, whatever mapping the host keeps it in; all of it can be dropped."""
+    busy = a_busy_session()
+    for number in range(3):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+    depths = [busy.adapter._port.queue_depth(key) for key in (KEY, "another")]
+
+    busy.sessions.drop(KEY)
+
+    assert (depths, busy.adapter._port.queue_depth(KEY)) == ([3, 0], 0)
+
+
+async def test_a_merged_message_travels_with_its_survivor() -> None:
+    """S5.28, D60: a text that the host puts into a waiting picture is released with it, and keeps its authority."""
+    busy = a_busy_session()
+    await busy.say("a picture", media=("cat.png",), message_id="m2", disposition=None)
+    await busy.say("and a text", message_id="m3", authority=AUTHORITY)
+
+    event = busy.promote()
+
+    (announced,) = busy.notes.announced
+    assert (event.message_id, busy.waiting) == ("m2", [])
+    assert (announced.message_ids, announced.item_ids) == (("m2", "m3"), ("m2", "m3"))
+    assert [one.is_queued for one in (announced, *announced.absorbed)] == [False, True]
+    assert busy.notes.accepted == ["m2", "m3"]
+    desk = busy.adapter._canon._desk
+    desk.start(announced, "another session")
+    opening = desk.running("another session").opening
+    assert (opening.source_message_id, opening.merged_ids, opening.authority) == ("m2", ("m3",), AUTHORITY)
+
+
+async def test_what_waits_itself_or_was_dropped_is_not_merged(caplog: pytest.LogCaptureFixture) -> None:
+    """S5.29, S5.30: neither a message behind the first, nor one beyond the host's limit."""
+    busy = a_busy_session()
+    for number in range(34):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+
+    arrivals = [busy.sessions._arrival_of(event) for event in (busy.slot, *busy.behind)]
+
+    assert "cap" in caplog.text and len(arrivals) == 32
+    assert [arrival.absorbed for arrival in arrivals] == [()] * 32
+
+
+async def test_a_survivor_that_is_discarded_takes_the_others_along() -> None:
+    """S5.31, R5.25: a fresh message is released alone."""
+    busy = a_busy_session()
+    await busy.say("a picture", media=("cat.png",), message_id="m2")
+    await busy.say("and a text", message_id="m3")
+    busy.adapter.get_pending_message(KEY)  # what the host does for /stop: it throws the message away
+
+    await busy.say("fresh", message_id="m4")
+    busy.promote()
+
+    assert busy.notes.accepted == ["m4"]
+    assert [arrival.message_ids for arrival in busy.notes.announced] == [("m4",)]
+
+
+# --- words that came late -----------------------------------------------------------------------------------------
+
+
+async def test_words_that_were_read_are_done_with() -> None:
+    """A request that ended with nothing waiting in the agent has brought them to the model."""
+    busy = a_busy_session()
+    await busy.say("also", "interleave")
+    waits = busy.adapter._port.steering_read(KEY)
+    busy.agent._drain_pending_steer()
+    read = busy.adapter._port.steering_read(KEY)
+
+    busy.adapter._canon._desk.apply(busy.turn.id, ModelCalled(read))
+    busy.adapter._port.run_ended(KEY, busy.turn.unread, is_stopped=False)
+
+    assert (waits, read, busy.turn.unread, busy.waiting) == (0, 1, (), [])
+
+
+async def test_words_that_the_host_answers_itself_are_a_follow_up() -> None:
+    """R6.34: the run was over when they came, and the host goes on with them: a turn of their own."""
+    busy = a_busy_session()
+    await busy.say("and seven", "interleave")
+    busy.agent._drain_pending_steer()  # the host has taken them for the end of its run
+
+    assert busy.promote() is None
+
+    assert [arrival.message_id for arrival in busy.notes.announced] == ["m2"]
+    assert busy.waiting == []
+
+
+async def test_words_that_came_after_the_end_wait() -> None:
+    """They stand in an agent that nobody asks any more: they are taken back and wait like a message."""
+    busy = a_busy_session()
+    await busy.say("and seven", "interleave")
+
+    assert busy.promote() is None
+
+    assert (busy.waiting, busy.agent._pending_steer, busy.notes.announced) == (["and seven"], None, [])
+
+
+async def test_words_that_another_message_overtakes_wait() -> None:
+    """The host would forget them for the message that it answers next."""
+    busy = a_busy_session()
+    await busy.say("and seven", "interleave", message_id="m2")
+    await busy.say("something else", message_id="m3")
+    busy.agent._drain_pending_steer()
+
+    event = busy.promote()
+
+    assert (event.message_id, busy.waiting) == ("m3", ["and seven"])
+    assert [arrival.message_id for arrival in busy.notes.announced] == ["m3"]
+
+
+@pytest.mark.parametrize(("is_stopped", "waiting"), [(False, ["and seven"]), (True, [])])
+async def test_words_of_a_run_that_failed(is_stopped: bool, waiting: list[str]) -> None:
+    """They wait as a message; unless a person has stopped everything."""
+    busy = a_busy_session()
+    await busy.say("and seven", "interleave")
+
+    busy.adapter._port.run_ended(KEY, busy.turn.unread, is_stopped=is_stopped)
+
+    assert (busy.waiting, busy.agent._pending_steer) == (waiting, None)
+
+
+# --- silence ------------------------------------------------------------------------------------------------------
+
+
+async def test_words_lift_a_silence_and_unread_ones_forbid_it() -> None:
+    """S8.16, D11: neither revives an old silence, nor is a new request silenced unread."""
+    busy = a_busy_session()
+    desk = busy.adapter._canon._desk
+
+    chosen = desk.silence(ROOM, None, KEY)
+    was_silent = busy.turn.silenced
+    await busy.say("please do answer", "interleave")
+    lifted = busy.turn.silenced
+    too_early = desk.silence(ROOM, None, KEY)
+    busy.agent._drain_pending_steer()
+    between = desk.silence(ROOM, None, KEY)
+    desk.apply(busy.turn.id, ModelCalled(busy.adapter._port.steering_read(KEY)))
+    anew = desk.silence(ROOM, None, KEY)
+
+    assert (chosen, was_silent, lifted) == (Silence.KEPT, True, False)
+    assert (too_early, between, anew) == (Silence.UNREAD, Silence.UNREAD, Silence.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_lifted"), [("/steer also answer this", True), ("/steer", False), ("/status", False)]
+)
+async def test_a_command_that_steers_lifts_a_silence(
+    text: str, is_lifted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S8.27: it reaches the agent past us; the host may have a silence chosen while it is on its way."""
+    busy = a_busy_session()
+    desk = busy.adapter._canon._desk
+    desk.silence(ROOM, None, KEY)
+
+    async def handle(event: Any) -> None:
+        desk.silence(ROOM, None, KEY)
+
+    monkeypatch.setattr(busy.adapter, "handle_message", handle)
+    await busy.sessions.hand_over(busy.event(a_request(text)), KEY)
+
+    assert busy.turn.silenced is not is_lifted
+
+
+@pytest.mark.parametrize("asks", [True, False])
+async def test_the_answer_to_a_question_leaves_the_shelf(asks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S5.38, D64: the host consumes it before it asks us; any other message is released when it begins."""
+    busy = a_busy_session()
+
+    async def handle(event: Any) -> None:
+        if not asks:
+            await busy.sessions.dispatch(event, KEY)
+
+    monkeypatch.setattr(busy.adapter, "handle_message", handle)
+    monkeypatch.setattr(busy.sessions, "_is_asking", lambda session_key: True)
+    await busy.sessions.hand_over(busy.event(a_request("the second one")), KEY)
+
+    assert busy.notes.accepted == (["m2"] if asks else [])

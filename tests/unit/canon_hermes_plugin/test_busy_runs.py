@@ -1,0 +1,218 @@
+"""Busy sessions on the host's base class and a Canon sandbox: signals, wakes, silence and acknowledgements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from canon_hermes_plugin.approvals.events import Decision
+from canon_hermes_plugin.approvals.service import Wake
+from canon_hermes_plugin.approvals.waking import message_of
+from canon_hermes_plugin.desk import Silence
+from canon_ops.sandbox.options import CanonOptions
+from canon_ops.sandbox.server import CanonSandbox
+from tests.support.busy_host import runner_class
+from tests.support.conversing import states_of
+from tests.support.hosted_adapter import hosted, until
+from tests.support.tool_calls import canon_turn
+from tests.unit.canon_hermes_plugin.approvals.test_waking import WAKE
+
+pytestmark = pytest.mark.host
+
+ROOM = "conv_direct"
+SESSION = f"agent:main:canon:dm:{ROOM}"
+QUEUED = {"inboundDisposition": "queued"}
+
+
+@pytest.fixture
+def box() -> Iterator[CanonSandbox]:
+    with CanonSandbox(CanonOptions()) as running:
+        yield running
+
+
+def disposition(box: CanonSandbox, room: str, message_id: str) -> Any:
+    return next(row for row in box.transcript(room) if row["id"] == message_id)["metadata"].get("inboundDisposition")
+
+
+@pytest.mark.parametrize("each", [True, False], ids=["a session each", "one session"])
+async def test_the_owner_stops_a_members_turn(box: CanonSandbox, each: bool) -> None:
+    """S5.36, D10, R5.31: Ben's turn gets the stop and what waits behind it is dropped, though the owner pressed."""
+    human = box.human
+    ben = human.add_person("Ben")
+    room = human.open_conversation(["user_owner", ben, "agent_sandbox"], name="Trio")
+    never = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "/stop":
+            return None
+        await never.wait()
+        return "too late"
+
+    async with hosted(box, agent, group_sessions_per_user=each) as stage:
+        first = human.say(room, "work", ben)
+        await until(lambda: stage.events)
+        waiting = human.say(room, "and then", ben, metadata=QUEUED)
+        await until(lambda: stage.adapter._port.waiting_in(room))
+        human.signal(room, "stop_and_drop", "user_owner")
+        await until(lambda: any(state["state"] == "interrupted" for state in human.turns(room)))
+        await until(lambda: not stage.adapter._active_sessions)
+
+        stop = next(event for event in stage.events if event.text == "/stop")
+        assert stop.source.user_id == ben
+        assert [event.text for event in stage.events] == ["work", "/stop"]
+        assert stage.adapter._port.waiting_in(room) == []
+        turn_id = next(state["turnId"] for state in human.turns(room) if first in state.get("activeMessageIds", ()))
+        assert states_of(box, turn_id, room)[-1] == "interrupted"
+        assert disposition(box, room, waiting) == "queued"
+
+
+async def test_a_message_leaves_the_shelf_when_it_begins(box: CanonSandbox) -> None:
+    """S5.20, S5.22, R5.16: and the conversation is read; what waits is still on it."""
+    gate = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str:
+        await gate.wait()
+        return "done"
+
+    async with hosted(box, agent) as stage:
+        first = box.human.say(None, "one", metadata=QUEUED)
+        await until(lambda: disposition(box, ROOM, first) == "accepted_now")
+        second = box.human.say(None, "two", metadata=QUEUED)
+        await until(lambda: stage.adapter._port.queue_depth(SESSION))
+        meanwhile = disposition(box, ROOM, second)
+        gate.set()
+        await until(lambda: disposition(box, ROOM, second) == "accepted_now")
+
+    assert meanwhile == "queued"
+    assert any(row["path"] == f"/conversations/{ROOM}/read" for row in box.journal())
+
+
+async def test_a_wake_that_the_host_discards_is_run(box: CanonSandbox) -> None:
+    """D27: it waits behind a turn, the host throws it away, and it comes again when the turn is over, once."""
+    gate = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str:
+        await gate.wait()
+        return "done"
+
+    wake = replace(WAKE, conversation_id=ROOM, user_id="user_owner")
+    async with hosted(box, agent) as stage:
+        runner = stage.adapter.gateway_runner = runner_class()(stage.adapter)
+        stage.adapter.set_busy_session_handler(runner._handle_active_session_busy_message)
+        box.human.say(None, "work")
+        await until(lambda: stage.events)
+        own = stage.runtime._connected.inflow.own  # type: ignore[union-attr]
+        await own.take(message_of(wake, "user_owner"))
+        await until(lambda: own.waiting_in(SESSION))
+        assert stage.adapter.get_pending_message(SESSION).message_id == wake.key  # "consume and discard"
+        gate.set()
+        await until(lambda: len(stage.events) == 2)
+        await until(lambda: not own.knows(wake.key))
+
+    assert [event.message_id for event in stage.events][1:] == [wake.key]
+    assert isinstance(wake, Wake) and wake.decision in Decision
+
+
+async def test_a_wake_that_was_stopped_before_its_model_was_called_comes_again(box: CanonSandbox) -> None:
+    """D27: a person stops everything in the moment in which the wake begins; nobody has heard the decision yet."""
+    entered = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "/stop":
+            return None
+        if not entered.is_set():
+            entered.set()
+            await asyncio.Event().wait()
+        return "heard"
+
+    wake = replace(WAKE, conversation_id=ROOM, user_id="user_owner")
+    async with hosted(box, agent) as stage:
+        own = stage.runtime._connected.inflow.own  # type: ignore[union-attr]
+        await own.take(message_of(wake, "user_owner"))
+        await entered.wait()
+        box.human.signal(None, "interrupt")
+        await until(lambda: not stage.adapter._active_sessions)
+        await until(lambda: own._refused)
+        await own.offer_again()
+        await until(lambda: any(row["text"] == "heard" for row in box.transcript()))
+
+    assert [event.text for event in stage.events if event.text != "/stop"] == [wake.text] * 2
+
+
+async def test_everything_durable_is_silent(box: CanonSandbox) -> None:
+    """S8.17, S8.18, S8.20, S8.23, R8.6: an answer, a late one from a child task, a finished draft: each succeeds
+    without a message, and nothing is handed to the outbox."""
+    results: list[Any] = []
+
+    async def agent(event: Any, adapter: Any) -> str:
+        draft = await adapter.send(ROOM, "so far", metadata={"expect_edits": True})
+        assert adapter._canon._desk.silence(ROOM, None, SESSION) is Silence.KEPT
+        results.append(await adapter.send(ROOM, "an answer", metadata={"notify": True}))
+        child = asyncio.create_task(adapter.send(ROOM, "from a child", metadata={"notify": True}))
+        results.append(await child)
+        results.append(await adapter.edit_message(ROOM, draft.message_id, "all of it", finalize=True))
+        return "and the last word"
+
+    async with hosted(box, agent) as stage:
+        box.human.say(None, "work")
+        await until(lambda: any(state["state"] == "completed" for state in box.human.turns()))
+        turn_id = box.human.turns()[0]["turnId"]
+        owed = stage.runtime._connected.postbox.owed  # type: ignore[union-attr]
+
+    assert [result.success for result in results] == [True] * 3
+    assert [result.raw_response for result in results] == [{"silenced": True, "turnId": turn_id}] * 3
+    assert [result.message_id for result in results] == [None, None, turn_id]
+    assert [row["origin"] for row in box.transcript()] == ["human"] and owed.count == 0
+
+
+async def test_canon_hears_whether_words_can_go_into_a_turn(box: CanonSandbox) -> None:
+    """S5.19, R5.33: a host without a runner cannot."""
+
+    async def agent(event: Any, adapter: Any) -> str:
+        return "done"
+
+    async with hosted(box, agent):
+        message = box.human.say(None, "work")
+        await box.until("answer", to=message)
+
+    capabilities = [row["body"]["capabilities"] for row in box.journal() if row["path"] == "/runtime/turn"]
+    assert capabilities and {one["supportsInterleave"] for one in capabilities} == {False}
+
+
+async def test_a_silence_is_its_callers_own(box: CanonSandbox) -> None:
+    """S8.24, D9: with a turn for each member of a group, the one that calls is silenced, not the one opened last."""
+    human, gate = box.human, asyncio.Event()
+    ben = human.add_person("Ben")
+    room = human.open_conversation(["user_owner", ben, "agent_sandbox"], name="Trio")
+
+    async def agent(event: Any, adapter: Any) -> str:
+        await gate.wait()
+        return "said"
+
+    async with hosted(box, agent) as stage:
+        for sender in ("user_owner", ben):
+            human.say(room, "work", sender)
+        desk = stage.adapter._canon._desk
+        await until(lambda: len(desk.turns.open_in(room)) == 2)
+        first, last = desk.turns.open_in(room)
+
+        kept = desk.silence(room, None, first.opening.session)
+        silent = {turn.id: turn.silenced for turn in desk.turns.open_in(room)}
+        gate.set()
+        await until(lambda: len([row for row in box.transcript(room) if row["origin"] == "agent"]) == 1)
+
+    assert (kept, silent) == (Silence.KEPT, {first.id: True, last.id: False})
+
+
+async def test_two_agents_in_a_process_are_told_apart(box: CanonSandbox) -> None:
+    """S8.13: only the adapter whose turn it is hears of the silence; the other keeps nothing."""
+    async with hosted(box, connect=False) as other, canon_turn(box) as turn:
+        result = await turn.control(action="no_reply")
+        nowhere = await type(turn)(turn.active, type(turn.session)()).control(action="no_reply")
+
+        assert (result["success"], nowhere["success"]) == (True, False)
+        assert other.adapter._canon._desk.turns.live == {}
