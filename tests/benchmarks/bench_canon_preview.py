@@ -98,6 +98,7 @@ async def play(edits_a_second: int) -> tuple[Canon, int]:
         closed=desk.closed,
         typing=Still(),
         queue_depth=lambda _turn: 0,
+        can_steer=lambda: False,
     )
     desk.start(Arrival("c1", "m1"), "s1")
     draft = await desk.send("c1", "", reply_to=None, metadata={"expect_edits": True})
