@@ -97,7 +97,7 @@ def test_a_pod_from_its_first_start_to_its_update(pod: Pod, box: CanonSandbox) -
     assert [pod.probe(name) for name in ("liveness", "readiness")] == [1, 1]
     message = box.human.say(None, "[say after the update]")
     (approval,) = box.human.interactions(state="pending")
-    box.human.approve(approval["interaction_id"])
+    box.human.approve(approval["id"])
     before = {file: (pod.folder / "data/hermes" / file).read_bytes() for file in ("config.yaml", ".env")}
 
     again = pod.prepare()
