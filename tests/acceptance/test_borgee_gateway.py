@@ -123,6 +123,7 @@ def test_the_model_makes_a_channel_where_it_is_told(stage: BorgeeStage, zone: st
 
 def test_commands_are_answered_beside_a_turn_and_stop_ends_it(stage: BorgeeStage) -> None:
     """/status while busy; a queued text waits; /stop ends the turn, and the queued text runs."""
+    stage.answer(stage.box.human.say(None, "[say at your service]"))  # a run is stopped, not the making of its agent
     turn = running_turn(stage, None, "the first", seconds=12)
     status = stage.box.human.say(None, "/status")
     assert stage.settled(status).outcome == Outcome.INLINE_COMPLETED
