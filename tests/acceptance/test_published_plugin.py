@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.published import CONTRACT, Scene, expectations, published_scene
+from tests.support.published import CONTRACT, Scene, published_scene
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(900)]
 
@@ -23,18 +23,16 @@ def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield running
 
 
-@pytest.fixture(autouse=True)
-def _not_built(request: pytest.FixtureRequest, scene: Scene) -> Iterator[None]:
-    with expectations(request, scene):
-        yield
-
-
 def test_it_connects_with_the_profile_that_we_wrote(scene: Scene) -> None:
-    """Health of both listeners, identity, rooms, heartbeat, stream: in that order, and no key on the probes."""
+    """Health of both listeners, identity, rooms, then stream and heartbeat; no key on the probes.
+
+    What the heartbeat tells of the runtime is made beside the loop (R2.9), so it may come behind the stream.
+    """
     paths = ["/healthz/", "/health", "/agents/me", "/conversations", "/runtime/status", "/agents/stream"]
     calls = [row for row in scene.box.journal(after=scene.began) if row["path"] in paths]
 
-    assert list(dict.fromkeys(row["path"] for row in calls)) == paths
+    order = list(dict.fromkeys(row["path"] for row in calls))
+    assert (order[:4], sorted(order[4:])) == (paths[:4], sorted(paths[4:]))
     probes = [row for row in calls if row["path"] in paths[:2]]
     assert {row["agentId"] for row in calls if row not in probes} == {scene.agent_id}
     assert not any("authorization" in row["headers"] for row in probes)

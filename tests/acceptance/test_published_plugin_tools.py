@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from canon_ops.sandbox.model.server import ModelRequest
-from tests.support.published import CONTRACT, Scene, expectations, published_scene
+from tests.support.published import CONTRACT, Scene, published_scene
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(900)]
 
@@ -40,12 +40,6 @@ def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with published_scene(tmp_path_factory.mktemp("published"), request.param) as running:
         running.ask("[say ready]")
         yield running
-
-
-@pytest.fixture(autouse=True)
-def _not_built(request: pytest.FixtureRequest, scene: Scene) -> Iterator[None]:
-    with expectations(request, scene):
-        yield
 
 
 def call_of(tool: str, **arguments: Any) -> str:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pexpect
 import pytest
@@ -30,12 +30,10 @@ from tests.support.tools import is_missing
 
 __all__ = [
     "CONTRACT",
-    "NOT_BUILT",
     "OURS",
     "PUBLISHED",
     "PublishedHost",
     "Scene",
-    "expectations",
     "published_host",
     "published_scene",
     "register_by_itself"
@@ -75,23 +73,6 @@ OURS = PublishedHost("canon-ops", ())
 
 CONTRACT = tuple(pytest.param(host, id=host.name, marks=pytest.mark.long) for host in (OURS, *PUBLISHED))
 """Who passes the suite: ours in ``make test-contract``, and beside the published releases in ``make test-interop``."""
-
-NOT_BUILT: Final[Mapping[tuple[str, str | None], str]] = {
-    # test and its fault: what our plugin cannot do yet; each is expected to fail, and told once it does not
-    ("test_it_releases_a_queued_message", None): "no dispositions are sent yet",
-    ("test_trouble_costs_no_answer_and_doubles_none", "read-500"): "no read marks are sent yet",
-}
-
-
-@contextmanager
-def expectations(request: pytest.FixtureRequest, scene: Scene) -> Iterator[None]:
-    """Around each test of the suite: for our plugin, what stands in :data:`NOT_BUILT` has to fail."""
-    node = request.node
-    key = (node.originalname, node.callspec.params.get("name"))
-    reason = NOT_BUILT.get(key) if scene.host is OURS else None
-    if reason is not None:
-        node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-    yield
 
 
 def published_host(host: PublishedHost) -> Path:

@@ -7,8 +7,7 @@ Every kind of fault has one place, and a test holds the table against the sandbo
 * ``LULLS``: trouble that is sent between two spells, while nobody waits for anything;
 * ``ENDINGS``: what takes a platform down for good, each with a gateway that is started again;
 * ``CONNECTING`` and ``VERBS``: met by an adapter that connects, and by messages from outside of a gateway;
-* ``ELSEWHERE``: not in the storm, with the test in which our client or plugin meets it;
-* ``NOT_YET``: what nothing of ours can meet, with the reason.
+* ``ELSEWHERE``: not in the storm, with the test in which our client or plugin meets it.
 
 Source: Canon wire 11.8, 11.9; decisions T7.
 """
@@ -34,7 +33,6 @@ __all__ = [
     "ENDINGS",
     "LULLS",
     "MARKED",
-    "NOT_YET",
     "VERBS",
     "WEATHER",
     "Talk",
@@ -153,17 +151,13 @@ ELSEWHERE: Final[Mapping[str, str]] = {
         _APPROVALS,
     ),
     "discover-no-owner": _QUESTIONS,
+    "read-500": "tests/contract/test_marks_trouble.py",
+    "disposition-500": "tests/contract/test_marks_trouble.py",
     "upload-413": "tests/contract/test_client_acts.py",
     "media-404": _FILES,
     "media-oversize": _FILES,
     "media-redirect": "tests/unit/canon_hermes_plugin/media/test_download.py",
 }  # fmt: skip
-
-NOT_YET: Final[Mapping[str, str]] = {
-    # nothing of ours makes the request that it strikes
-    "read-500": "no read marks are sent yet",
-    "disposition-500": "no dispositions are sent yet",
-}
 
 
 @dataclass(slots=True)
