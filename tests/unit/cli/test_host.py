@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from canon_ops.cli.commands.host import list_command, show_command
@@ -12,8 +13,6 @@ from canon_ops.hermes.audited import AUDITED_HOSTS
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from tests.support.fake_host import make_environment, put_contract, put_hermes, site_of
 from tests.unit.cli.conftest import Runner
-
-jsonschema = pytest.importorskip("jsonschema")
 
 
 @pytest.fixture
