@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,17 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("CANON_API_KEY", "CANON_ENVIRONMENT_ID", "CANON_AGENT", "CANON_AGENTS_JSON_BOOTSTRAP"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def private_urls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The sandbox's files lie on loopback; the host remembers what its configuration allows."""
+    from tools import url_safety
+
+    monkeypatch.setenv("HERMES_ALLOW_PRIVATE_URLS", "true")
+    url_safety._reset_allow_private_cache()
+    yield
+    url_safety._reset_allow_private_cache()
 
 
 class RecordingContext:

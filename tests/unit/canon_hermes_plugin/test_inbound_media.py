@@ -31,17 +31,6 @@ def box() -> Iterator[CanonSandbox]:
         yield running
 
 
-@pytest.fixture
-def private_urls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The sandbox's files lie on loopback; the host remembers what its configuration allows."""
-    from tools import url_safety
-
-    monkeypatch.setenv("HERMES_ALLOW_PRIVATE_URLS", "true")
-    url_safety._reset_allow_private_cache()
-    yield
-    url_safety._reset_allow_private_cache()
-
-
 def upload(box: CanonSandbox, data: bytes, mime_type: str, name: str) -> dict[str, Any]:
     return box.human.upload(data, mime_type=mime_type, file_name=name, conversation_id=ROOM)
 

@@ -30,16 +30,6 @@ def box() -> Iterator[CanonSandbox]:
 
 
 @pytest.fixture
-def private_urls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from tools import url_safety
-
-    monkeypatch.setenv("HERMES_ALLOW_PRIVATE_URLS", "true")
-    url_safety._reset_allow_private_cache()
-    yield
-    url_safety._reset_allow_private_cache()
-
-
-@pytest.fixture
 def files(tmp_path: Path) -> Path:
     for name, data in (("chart one.png", PNG), ("clip.mp4", b"film"), ("note.ogg", OGG), ("out.pdf", PDF)):
         tmp_path.joinpath(name).write_bytes(data)
