@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from borgee_hermes.inbound import is_command, may_bypass, runs_inline_by_us
+from borgee_hermes.inbound import ends_turn, is_command, may_bypass, runs_inline_by_us
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.records import DispatchClass, OpenReceipt, Outcome, Receipt, Status
 from borgee_hermes.lanes.execution import DROPPED, Ending, Execution, Phase
@@ -153,6 +153,8 @@ class Dispatcher:
         job = self._jobs.get(seq)
         if job is not None and job.execution.phase is Phase.CLAIMED:
             self._announce(job)
+            if job.launch.lane is not Lane.ORDINARY and ends_turn(job.receipt, self._port.commands):
+                self._stop_turns(job.launch.session_key)
 
     def handler_returned(self, seq: int, *, has_answer: bool) -> None:
         """That handler is through."""
@@ -190,6 +192,11 @@ class Dispatcher:
             job.rides_on = None
             job.execution.completed(outcome, is_stopping=is_stopping)
             job.changed.set()
+
+    def _stop_turns(self, session_key: str) -> None:
+        for job in self._jobs.values():
+            if session_key in (job.launch.session_key, job.rides_on):
+                job.execution.stopped()
 
     def _announce(self, job: _Job) -> None:
         if job.execution.announce():

@@ -277,6 +277,41 @@ async def test_stop_ends_the_turn_that_runs(own_home: Path) -> None:
         assert outcomes == {"1": "cancelled", "2": "completed", "3": "completed"}
 
 
+@pytest.mark.parametrize("command", ["/stop", "/new", "/reset"])
+@pytest.mark.parametrize(
+    ("answer", "status", "outcome"),
+    [(None, Status.FAILED, Outcome.HERMES_CANCELLED), ("done", Status.COMPLETED, Outcome.HERMES_COMPLETED)],
+)
+async def test_a_stopped_turn_that_unwinds_first_is_no_success(
+    own_home: Path, command: str, answer: str | None, status: Status, outcome: Outcome
+) -> None:
+    """8.7: the interrupted run may end, in the host's words a success, before the host cancels its task.
+
+    One that has an answer to send is completed: its person reads it.
+    """
+    interrupted = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "long":
+            await interrupted.wait()
+            return answer
+        interrupted.set()
+        turn = adapter._session_tasks[S1]
+        await asyncio.wait([turn])
+        return "stopped"
+
+    async with staged(own_home, agent) as stage:
+        stage.session.deliver(said("long", message_id="m-1"))
+        await until(lambda: stage.texts == ["long"])
+        stage.session.deliver(said(command, message_id="m-2"))
+
+        await stage.until_row(2, Status.COMPLETED, Outcome.INLINE_COMPLETED)
+        await stage.until_row(1, status, outcome)
+        await until(lambda: len(stage.session.payloads("task_finished")) == 2)
+        outcomes = {each["task_id"].split("-")[1]: each["outcome"] for each in stage.session.payloads("task_finished")}
+        assert outcomes == {"1": "completed" if answer else "cancelled", "2": "completed"}
+
+
 async def test_an_answer_to_a_question_passes_the_turn_that_asks(own_home: Path) -> None:
     """A19: a pending clarify makes plain text a control; it reaches the handler while the turn waits."""
     from tools import clarify_gateway
