@@ -194,14 +194,15 @@ async def test_silence_is_a_write_twice_a_minute(own_home: Path) -> None:
 async def test_a_stop_that_waits_for_turns_goes_on_writing(own_home: Path) -> None:
     """A long drain is no loop that hangs."""
     clock = ManualClock()
-    gate = asyncio.Event()
+    gate, entered = asyncio.Event(), asyncio.Event()
 
     async def agent(_event: Any, _adapter: Any) -> None:
+        entered.set()
         await gate.wait()
 
     async with staged(own_home, agent, clock=clock, drain_timeout_seconds=600) as stage:
         stage.session.deliver(said())
-        await stage.until_row(1, Receipt.PROCESSING)
+        await entered.wait()  # a claim alone is no turn: a stop does not begin one
         await until_told(own_home, StreamState.OPEN)
         began = told(own_home).written_at_ms
         stopping = asyncio.ensure_future(stage.adapter.disconnect())
