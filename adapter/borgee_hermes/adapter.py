@@ -145,6 +145,13 @@ def build_adapter_class(host: Host, *, parts_for: Callable[[Any], Parts] | None 
                 key = _session_key(self, host, event.source)
                 self._borgee.dispatcher.turn_completed(_seq(event), key, outcome.value, event)
 
+        async def interrupt_session_activity(self, session_key: str, chat_id: str, metadata: Any = None) -> None:
+            """The host ends the run of a session, for a command."""
+            if self._borgee.dispatcher is not None:
+                self._borgee.dispatcher.session_interrupted(session_key)
+            known = {} if metadata is None else {"metadata": metadata}  # Hermes 0.18 has none
+            await super().interrupt_session_activity(session_key, chat_id, **known)
+
         def get_pending_message(self, session_key: str) -> Any:
             """The host takes a message that it had put aside into the turn that runs."""
             event = super().get_pending_message(session_key)

@@ -13,9 +13,8 @@ from borgee_hermes.inbox.identity import MOST, dedupe_key, payload_hash, storabl
 from borgee_hermes.inbox.records import DispatchClass, NewReceipt, Outcome, Receipt, Status
 from borgee_hermes.ports import Commands
 
-__all__ = ["classify", "command_word", "ends_turn", "is_command", "may_bypass", "receipt_of"]
+__all__ = ["classify", "command_word", "is_command", "may_bypass", "receipt_of"]
 
-_ENDS_TURN = frozenset({"stop", "new", "reset"})  # Borgee 8.7: the host ends the turn of the session for these
 _NO_TURN = {
     Kind.EDITED: Outcome.IGNORED_EDITED,
     Kind.DELETED: Outcome.IGNORED_DELETED,
@@ -96,12 +95,6 @@ def is_command(receipt: Receipt, commands: Commands) -> bool:
     """Whether a receipt is a command, which starts no ordinary turn also when its session is idle."""
     word = command_word(receipt.effective_body)
     return bool(word) and (commands.resolve(word) is not None or _is_plugin_command(word, commands))
-
-
-def ends_turn(receipt: Receipt, commands: Commands) -> bool:
-    """Whether a receipt is a command that ends the turn beside which it runs."""
-    word = command_word(receipt.effective_body)
-    return bool(word) and commands.resolve(word) in _ENDS_TURN
 
 
 def runs_inline_by_us(receipt: Receipt, commands: Commands) -> bool:

@@ -230,6 +230,12 @@ def build_adapter_class(
             key = _session_key(self, host, event.source)
             await self._canon.turn_completed(key, outcome.value, str(event.source.chat_id))
 
+        async def interrupt_session_activity(self, session_key: str, chat_id: str, metadata: Any = None) -> None:
+            """The host ends the run of a session, for a command; its end may yet reach us as a success."""
+            self._canon.busy.interrupting(session_key)
+            known = {} if metadata is None else {"metadata": metadata}  # Hermes 0.18 has none
+            await super().interrupt_session_activity(session_key, chat_id, **known)
+
         def set_busy_session_handler(self, handler: Any) -> None:
             """The host hands its own handler over; ours stands in front of it."""
             super().set_busy_session_handler(self._port.busy.wire(handler))

@@ -109,6 +109,7 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
     _overridden("on_processing_start", "a turn begins", "event"),
     _overridden("on_processing_complete", "a turn ends", "event", "outcome"),
     _overridden("get_pending_message", "a text put aside is taken into a turn", "session_key", is_async=False),
+    _overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
     # the base class: what we call and look at
     _called("handle_message", "hands a message to the host", 1, is_async=True),
     _called(

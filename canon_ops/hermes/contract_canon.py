@@ -165,6 +165,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     _overridden("on_processing_start", "a turn opens", "event"),
     _overridden("on_processing_complete", "a turn closes", "event", "outcome"),
     _overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
+    _overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
     _overridden(
         "set_busy_session_handler", "a message's own intent is honoured in a busy session", "handler", is_async=False
     ),

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from borgee_hermes.inbound import ends_turn, is_command, may_bypass, runs_inline_by_us
+from borgee_hermes.inbound import is_command, may_bypass, runs_inline_by_us
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.records import DispatchClass, OpenReceipt, Outcome, Receipt, Status
 from borgee_hermes.lanes.execution import DROPPED, Ending, Execution, Phase
@@ -153,8 +153,6 @@ class Dispatcher:
         job = self._jobs.get(seq)
         if job is not None and job.execution.phase is Phase.CLAIMED:
             self._announce(job)
-            if job.launch.lane is not Lane.ORDINARY and ends_turn(job.receipt, self._port.commands):
-                self._stop_turns(job.launch.session_key)
 
     def handler_returned(self, seq: int, *, has_answer: bool) -> None:
         """That handler is through."""
@@ -180,6 +178,12 @@ class Dispatcher:
             job.rides_on = session_key
             self._announce(job)
 
+    def session_interrupted(self, session_key: str) -> None:
+        """The host ends what runs in a session, for a command of a person."""
+        for job in self._jobs.values():
+            if session_key in (job.launch.session_key, job.rides_on):
+                job.execution.interrupted()
+
     def turn_completed(self, seq: int | None, session_key: str, outcome: str, event: Any) -> None:
         """The host's turn has ended: ``success``, ``failure`` or ``cancelled``; ``seq`` is None for one of its own."""
         is_stopping = self._port.is_stopping()
@@ -192,11 +196,6 @@ class Dispatcher:
             job.rides_on = None
             job.execution.completed(outcome, is_stopping=is_stopping)
             job.changed.set()
-
-    def _stop_turns(self, session_key: str) -> None:
-        for job in self._jobs.values():
-            if session_key in (job.launch.session_key, job.rides_on):
-                job.execution.stopped()
 
     def _announce(self, job: _Job) -> None:
         if job.execution.announce():

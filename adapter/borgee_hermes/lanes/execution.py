@@ -70,7 +70,7 @@ class Execution:
         self.ending: Ending | None = None
         self.was_announced = False
         self.has_answer = False  # its handler gave back a text, which the host then sends
-        self.was_stopped = False  # a command of a person ends it
+        self.was_interrupted = False  # a command of a person has ended it
 
     @property
     def task_id(self) -> str:
@@ -105,9 +105,9 @@ class Execution:
         if self.phase is Phase.CLAIMED:
             self.phase = Phase.INLINE_FAILED
 
-    def stopped(self) -> None:
-        """A person's command ends it; whether the host then calls its end a success is a race of two of its tasks."""
-        self.was_stopped = self.phase is Phase.RUNNING and not self.has_answer
+    def interrupted(self) -> None:
+        """A person's command ends its run; whether the host calls that a success is a race of two of its tasks."""
+        self.was_interrupted = self.phase is Phase.RUNNING
 
     def completed(self, outcome: str, *, is_held: bool = False, is_stopping: bool = False) -> None:
         """Hermes says that it ended: ``success``, ``failure`` or ``cancelled``.
@@ -125,7 +125,7 @@ class Execution:
         if is_stopping and not (outcome == "success" and self.has_answer):
             self.abandon()
             return
-        if self.was_stopped and outcome == "success" and not self.has_answer:
+        if self.was_interrupted and outcome == "success" and not self.has_answer:
             outcome = "cancelled"
         self._end(_OF_HOST.get(outcome) or Ending(Status.FAILED, Outcome.HERMES_FAILED, HOST_FAILED))
 

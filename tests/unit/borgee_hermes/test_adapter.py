@@ -295,8 +295,9 @@ async def test_a_stopped_turn_that_unwinds_first_is_no_success(
         if event.text == "long":
             await interrupted.wait()
             return answer
-        interrupted.set()
         turn = adapter._session_tasks[S1]
+        await adapter.interrupt_session_activity(S1, event.source.chat_id)  # as the host does once it obeys
+        interrupted.set()
         await asyncio.wait([turn])
         return "stopped"
 

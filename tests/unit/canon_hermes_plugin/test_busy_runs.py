@@ -68,6 +68,42 @@ async def test_the_owner_stops_a_members_turn(box: CanonSandbox, each: bool) -> 
         assert disposition(box, room, waiting) == "queued"
 
 
+@pytest.mark.parametrize("command", ["/stop", "/new"])
+@pytest.mark.parametrize(("answer", "end"), [(None, "interrupted"), ("done", "completed")])
+async def test_a_stopped_turn_that_unwinds_first_is_interrupted(
+    box: CanonSandbox, command: str, answer: str | None, end: str
+) -> None:
+    """R6.8: the interrupted run may end, in the host's words a success, before the host cancels its task.
+
+    One that has an answer to send delivers it: whoever typed the command came too late.
+    """
+    interrupted = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "work":
+            await interrupted.wait()
+            return answer
+        turn = adapter._session_tasks[SESSION]
+        await adapter.interrupt_session_activity(SESSION, ROOM)  # as the host does once it obeys
+        interrupted.set()
+        await asyncio.wait([turn])
+        return "stopped"
+
+    async with hosted(box, agent) as stage:
+        first = box.human.say(None, "work")
+        await until(lambda: stage.events)
+        box.human.say(None, command)
+        await until(lambda: [event.text for event in stage.events] == ["work", command])
+
+        def states() -> list[str]:
+            turns = box.human.turns(ROOM)
+            turn_id = next(state["turnId"] for state in turns if first in state.get("activeMessageIds", ()))
+            return states_of(box, turn_id, ROOM)
+
+        await until(lambda: states()[-1] in ("interrupted", "completed"))
+        assert states()[-1] == end
+
+
 async def test_a_message_leaves_the_shelf_when_it_begins(box: CanonSandbox) -> None:
     """S5.20, S5.22, R5.16: and the conversation is read; what waits is still on it."""
     gate = asyncio.Event()
