@@ -73,7 +73,7 @@ async def test_the_owner_stops_a_members_turn(box: CanonSandbox, each: bool) -> 
 async def test_a_stopped_turn_that_unwinds_first_is_interrupted(
     box: CanonSandbox, command: str, answer: str | None, end: str
 ) -> None:
-    """R6.8: the interrupted run may end, in the host's words a success, before the host cancels its task.
+    """R6.5: the interrupted run may end, in the host's words a success, before the host cancels its task.
 
     One that has an answer to send delivers it: whoever typed the command came too late.
     """
