@@ -107,7 +107,7 @@ test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh envi
 	WORKERS=$(WORKERS) scripts/test_wheel.sh $(PYTHON)
 
 crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_creds_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
 
 test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation, switched off, stopped
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_gateway.py $(TEST_ARGS)

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
 from tests.support.host_leaks import close_ledgers
+from tests.support.order import dealt_out
 
 FAULTS = "faults"
 """The property under which a test reports how often faults fired and were met: ``[[name, fired, met], ...]``."""
+
+
+COLLECTED = pytest.StashKey[set[str]]()
+"""``module::function`` of every test that this run found, also of those that it leaves out."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Remember what was found; then, in one of several workers, deal what is left out evenly."""
+    config.stash[COLLECTED] = {f"{module_of(item)}::{getattr(item, 'originalname', item.name)}" for item in items}
+    yield
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        items[:] = dealt_out(
+            items, workers, module=module_of, is_heavy=lambda name: name.startswith("tests/acceptance")
+        )
+
+
+def module_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def pytest_configure() -> None:

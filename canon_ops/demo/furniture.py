@@ -41,6 +41,8 @@ approvals:
 security:
   tirith_enabled: false
   allow_lazy_installs: false
+agent:
+  environment_probe: false   # else it asks every python3 and pip on PATH for its version
 onboarding:
   profile_build: "off"
 tools:

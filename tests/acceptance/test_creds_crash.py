@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,14 @@ finally:
 STEPS = {"keyring": 4, "file": 3}  # find, put, write, forget; get, write, delete
 
 
+def moments(steps: int) -> list[Any]:
+    """Each step with its kill before it, and the last with one behind; behind another is before the next, near enough
+    that it is left to ``make crash-files``."""
+    last = [pytest.param(steps, "after")]
+    between = [pytest.param(number, "after", marks=pytest.mark.long) for number in range(1, steps)]
+    return [pytest.param(number + 1, "before") for number in range(steps)] + between + last
+
+
 def run(user: User, entries: Path, to: str, fatal: int = 0, when: str = "before") -> subprocess.CompletedProcess[str]:
     environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), **keyring_variables(entries)}
     command = [sys.executable, "-c", PROGRAM, str(fatal), when, to]
@@ -70,8 +79,10 @@ def test_the_list_of_steps_is_complete(tmp_path: Path, to: str) -> None:
     assert f"steps {STEPS[to]}" in ran.stderr
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("to", "fatal"), [(to, number + 1) for to, count in STEPS.items() for number in range(count)])
+@pytest.mark.parametrize(
+    ("to", "fatal", "when"),
+    [pytest.param(to, *moment.values, marks=moment.marks) for to, count in STEPS.items() for moment in moments(count)],
+)
 def test_a_killed_move_loses_nothing_and_is_finished_by_the_next(
     tmp_path: Path, to: str, fatal: int, when: str
 ) -> None:
@@ -156,8 +167,7 @@ def test_the_list_of_removals_is_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("whole", [(), ("--whole-profile",)], ids=["key", "whole"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("fatal", range(1, REMOVED + 1))
+@pytest.mark.parametrize(("fatal", "when"), moments(REMOVED))
 def test_a_killed_removal_is_finished_by_the_next(
     tmp_path: Path, fatal: int, when: str, whole: tuple[str, ...]
 ) -> None:

@@ -74,6 +74,7 @@ def quiet_config(model_url: str, plugin: str = "canon-hermes") -> dict[str, Any]
         "display": {"busy_input_mode": "queue", "tool_progress": "off"},
         "approvals": {"mode": "manual", "timeout": 20},
         "security": {"tirith_enabled": False, "allow_lazy_installs": False},
+        "agent": {"environment_probe": False},  # else each gateway asks every python3 and pip on PATH for its version
         "onboarding": {"profile_build": "off"},
         "tools": {"tool_search": {"enabled": "off"}},
         "auxiliary": {"title_generation": {"enabled": False}},
