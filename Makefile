@@ -8,6 +8,9 @@ STAMP := $(VENV)/.installed
 # Many tests wait for a gateway or for a limit: two workers a core.
 WORKERS ?= $(shell expr 2 \* `getconf _NPROCESSORS_ONLN`)
 
+# Thousands of short processes run the same modules: each would compile them anew where bytecode must not be written.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))  # every target is a word, not a file
 
