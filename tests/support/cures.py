@@ -19,6 +19,7 @@ __all__ = ["Told", "told_commands", "uncured"]
 
 PACKAGES = ("canon_ops", "canon_hermes_plugin")
 _COMMAND = re.compile(r"canon-ops (?P<words>.*?)(?=$|[;,)`\n]|\.(?:\s|$)|\s{3}|\s#| or |: | and | goes | [<>|] )")
+_SIGNS = ("canon-ops", "own_command", "examination.command")  # a file without any of them tells no command
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,11 @@ def told_commands() -> list[Told]:
 
 
 def _told_by(file: Path) -> Iterator[Told]:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    source = file.read_text(encoding="utf-8")
+    tree = ast.parse(source)
     values = _values(tree, _module_of(file))
+    if not any(sign in text for text in (source, *values.values()) for sign in _SIGNS):
+        return
     for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))):
         known = {**values, **_assigned(scope, values)} if isinstance(scope, ast.FunctionDef) else values
         nodes = list(_own_nodes(scope))
