@@ -88,7 +88,7 @@ test-interop: $(STAMP)  ## the sandboxes against the published plugins in real g
 test-cards: $(STAMP)  ## CARDS=120000 cards: one verdict from our validator and the published one (made in .hosts, once)
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_cards_published.py $(TEST_ARGS)
 
-test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bus, strace, zsh, fish, mandoc (apt or dnf)
+test-tools:  ## install what some tests need besides Python: gnome-keyring, D-Bus, strace, zsh, fish, groff, mandoc, curl (apt or dnf)
 	scripts/test_tools.sh
 
 test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service, none, and one that never answers

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Install what some tests need besides Python, where that is possible without asking anybody: a Secret Service and D-Bus
 # for the keyring, strace for the crash schedules, zsh as a reader of .env, zsh and fish as shells that complete, groff and
-# mandoc as readers of the manual.
+# mandoc as readers of the manual, curl for the commands that the sandbox prints.
 set -eu
 missing=""
-for pair in gnome-keyring-daemon:gnome-keyring dbus-run-session:dbus strace:strace zsh:zsh fish:fish groff:groff-base mandoc:mandoc; do
+for pair in gnome-keyring-daemon:gnome-keyring dbus-run-session:dbus strace:strace zsh:zsh fish:fish groff:groff-base mandoc:mandoc curl:curl; do
 	command -v "${pair%%:*}" >/dev/null || missing="$missing ${pair#*:}"
 done
 [ -n "$missing" ] || exit 0

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.support.tools import needs
 
 SCRIPT = str(Path(sys.executable).parent / "canon-ops")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the command that is printed is curl's")
+@needs("curl")  # the command that is printed is curl's
 def test_the_printed_commands_register_and_approve(tmp_path: Path) -> None:
     """Pasted one after the other: the request waits, is approved, and the agent is set up."""
     (tmp_path / ".hermes").mkdir()
