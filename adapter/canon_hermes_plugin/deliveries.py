@@ -4,9 +4,11 @@ A message is an operation of the outbox (:mod:`~canon_hermes_plugin.outbox.opera
 fixed, and on the disk, before the first attempt. Every later attempt repeats them, so a repetition of what has landed
 changes nothing. While Canon cannot take a message now, the lane of its conversation waits and tries again, for as long
 as the adapter lives; the next adapter goes on with what it finds. A message of a loose turn is different: the host was
-told of the failure and repeats it itself, so it is held and left alone until then. What Canon refuses for good stays in
-the outbox, for a person to see. Of both only the disk knows: it is asked whenever something is recorded, so that a
-repetition is known as one after any time and any restart.
+told of the failure and repeats it itself, so it is held and left alone until then. A message of no turn, like what a
+cron job has to say, is on the disk before the host hears anything and then ours like an answer: a host that is told of
+a failure says it again by another way. What Canon refuses for good stays in the outbox, for a person to see. Of what is
+held or refused only the disk knows: it is asked whenever something is recorded, so that a repetition is known as one
+after any time and any restart.
 
 Source: Canon adapter R7.15-R7.21; decisions X1, X9; defects D6, D54.
 """
@@ -18,8 +20,10 @@ import random
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeAlias
 
+from canon_hermes_plugin.lanes import Job
 from canon_hermes_plugin.outbox import operations
 from canon_hermes_plugin.outbox.operations import Book, Operation, Refused, Reserved
 from canon_hermes_plugin.outbox.store import State
@@ -33,7 +37,7 @@ from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import Policy, is_retryable, reconnect_delays
 from canon_ops.wire.verbs import MalformedVerbAnswer
 
-__all__ = ["Deliveries", "Failed", "OutboxRows", "Sent"]
+__all__ = ["Deliveries", "Failed", "OutboxRows", "Posted", "Sent"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +66,13 @@ class Failed:
 
 
 Attempt: TypeAlias = Sent | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The message is in the outbox and will be on Canon; ``message_id`` is the last part's."""
+
+    message_id: str | None
 
 
 class OutboxRows(Protocol):
@@ -107,15 +118,19 @@ class Deliveries:
         self._book = Book()
         self._carried: set[TurnId] = set()
 
-    def is_carried(self, operation: Operation) -> bool:
-        """Whether an operation is on its way."""
-        return operation.turn_id in self._carried
+    def claim(self, operation: Operation) -> bool:
+        """Whether nobody brings the operation to Canon yet; whoever is told so puts :meth:`resume` into its lane.
+
+        Only once for each: a job behind another one of the same operation would only wait.
+        """
+        if operation.turn_id in self._carried:
+            return False
+        self._carried.add(operation.turn_id)
+        return True
 
     async def deliver(self, final: Final) -> None:
         """Send the final message of a turn and report what became of it; runs in the lane of its conversation."""
         turn_id = final.turn_id
-        if turn_id is None:
-            raise ValueError("a turn's final message carries its turn")
         reserved = await self._reserve(final)
         if isinstance(reserved, Refused):
             self._report(turn_id, FinalRejected(reserved.sentence))
@@ -123,15 +138,33 @@ class Deliveries:
             await self._see_through(turn_id, reserved.operation, in_doubt=reserved.is_replay)
 
     async def resume(self, operation: Operation) -> bool:
-        """Go on with an operation that stands in the outbox; runs in the lane of its conversation.
+        """Go on with an operation of the outbox that was claimed; runs in the lane of its conversation.
 
         Returns:
             Whether Canon has it.
         """
-        if operation.turn_id is None or self.is_carried(operation) or not await self._rows.is_wanted(operation):
+        if not await self._rows.is_wanted(operation):
+            self._carried.discard(operation.turn_id)
             return False
         self._book = operations.recall(self._book, operation)
         return await self._see_through(operation.turn_id, operation, in_doubt=True)
+
+    async def post(self, final: Final, in_lane: Callable[[Job], None]) -> Posted | Failed:
+        """Take over a message of no turn; what becomes of it is reported as for a turn of its id.
+
+        Args:
+            in_lane: puts a job behind the final messages of its conversation.
+
+        Returns:
+            When it is on the disk, which is before its first attempt and whatever Canon takes its time with.
+        """
+        reserved = await self._reserve(final)
+        if not isinstance(reserved, Reserved):
+            raise ValueError("a message of no turn is the first under its own id")
+        operation = reserved.operation
+        self._carried.add(operation.turn_id)
+        in_lane(partial(self._see_through, final.turn_id, operation, in_doubt=reserved.is_replay))
+        return Posted(operation.messages[-1].message_id)
 
     async def say(self, conversation_id: str, text: str, *, told_gap: int | None = None) -> None:
         """Say something of our own, outside of any turn.
@@ -152,7 +185,7 @@ class Deliveries:
             return Failed(reserved.sentence, may_pass=False)
         assert reserved is not None  # noqa: S101  # it tells of no gap
         attempt = await self._attempt(reserved.operation)
-        if isinstance(attempt, Failed) and final.turn_id is not None:
+        if isinstance(attempt, Failed):
             in_doubt = attempt.in_doubt or reserved.is_replay
             self._put_aside(reserved.operation, State.HELD, attempt.reason, in_doubt=in_doubt)
         return attempt
@@ -164,12 +197,11 @@ class Deliveries:
             turn_id: hears of it; the operation is another turn's when it was that turn's before.
             in_doubt: an earlier attempt may have landed, whatever becomes of the next ones.
         """
-        carried = operation.turn_id or turn_id
-        self._carried.add(carried)
+        self._carried.add(operation.turn_id)
         try:
             return await self._try_on(turn_id, operation, in_doubt=in_doubt)
         finally:
-            self._carried.discard(carried)
+            self._carried.discard(operation.turn_id)
 
     async def _try_on(self, turn_id: TurnId, operation: Operation, *, in_doubt: bool) -> bool:
         delays = reconnect_delays(self._rng)
@@ -189,7 +221,7 @@ class Deliveries:
                 self._put_aside(operation, State.HELD, attempt.reason, in_doubt=in_doubt)
                 return False
             await self._clock.sleep(max(next(delays), attempt.after_s or 0.0))
-            operation = self._book.unsettled.get(operation.turn_id or turn_id, operation)
+            operation = self._book.unsettled.get(operation.turn_id, operation)
             if not await self._rows.is_wanted(operation):
                 self._book = operations.settle(self._book, operation)
                 self._report(turn_id, FinalRejected("it was discarded from the outbox"))
@@ -201,8 +233,6 @@ class Deliveries:
         if isinstance(reserved, Refused):
             return reserved
         self._book = reserved.book
-        if final.turn_id is None:
-            return reserved
         stands = await self._rows.record(reserved.operation, told_gap=told_gap)
         if stands is reserved.operation:  # itself, not its equal: that would be an earlier attempt
             return reserved
@@ -231,19 +261,17 @@ class Deliveries:
                 is_unclear = isinstance(error, MalformedVerbAnswer)
                 return Failed(error.what, may_pass=is_unclear, in_doubt=is_unclear or operation.confirmed > 0)
             self._book, operation = operations.sent(self._book, operation)
-            if operation.turn_id is not None and not operation.is_complete:
+            if not operation.is_complete:
                 self._rows.confirm(operation)
         self._book = operations.settle(self._book, operation)
-        if operation.turn_id is not None:
-            self._rows.settle(operation)
+        self._rows.settle(operation)
         return Sent(message_id or operation.messages[-1].message_id)
 
     def _failed(self, operation: Operation, error: RequestFailed) -> Failed:
         kept = operations.release(self._book, operation, error.outcome)
         self._book = kept.book
-        policy = Policy.IDEMPOTENT if operation.turn_id is not None else Policy.READ
         # An answer that nobody can read (neither status nor transport) leaves open whether the message landed; its id
         # makes asking again harmless.
-        unreadable = error.outcome.status is None and error.outcome.transport is None and operation.turn_id is not None
-        may_pass = unreadable or is_retryable(policy, error.outcome)
+        unreadable = error.outcome.status is None and error.outcome.transport is None
+        may_pass = unreadable or is_retryable(Policy.IDEMPOTENT, error.outcome)
         return Failed(error.what, may_pass, error.retry_after_s, kept.is_kept)

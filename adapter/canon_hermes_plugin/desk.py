@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from canon_hermes_plugin.binding import TurnMark, bind, current_mark, in_own_task
-from canon_hermes_plugin.deliveries import Attempt, Sent
+from canon_hermes_plugin.deliveries import Attempt, Failed, Posted, Sent
 from canon_hermes_plugin.drafts import AFTER_TOOLS
 from canon_hermes_plugin.outbox.host_metadata import split_metadata
 from canon_hermes_plugin.ports import Arrival, Reply
@@ -78,6 +78,7 @@ Answer: TypeAlias = FinalSettled | FinalDeferred | FinalRejected | TurnClosed | 
 """What became of a turn's final message; TurnClosed when there was none, None when the adapter closed first."""
 
 HAND_OVER_S = 5.0  # ours: a follow-up does not wait longer for the end of the turn before it
+POSTED_S = 15.0  # ours: a host whose cron job hears nothing for 60 s sends it again by another way
 STILL_TRYING = "Canon timed out on the message; its delivery continues"  # "timed out" keeps the host from repeating it
 
 
@@ -86,7 +87,8 @@ class TurnDesk:
 
     Args:
         carry: takes effects over, in order, without waiting.
-        attempt: sends a message of no turn, or repeats one that is not settled, once.
+        attempt: repeats a message of a loose turn that is not settled, once.
+        post: takes a message of no turn over; what becomes of it is told to :meth:`apply` under its id.
         is_quiet: whether a turn of the conversation shows only its answer.
         draft_text: the text of an unfinished draft without the host's cursor.
         has_unread: whether words wait for the model of a session's turn.
@@ -98,6 +100,7 @@ class TurnDesk:
         *,
         carry: Callable[[Iterable[Effect]], None],
         attempt: Callable[[Final], Awaitable[Attempt]],
+        post: Callable[[Final], Awaitable[Posted | Failed]],
         is_quiet: Callable[[str], bool],
         draft_text: Callable[[str], str],
         has_unread: Callable[[str], bool] = lambda session_key: False,
@@ -105,6 +108,7 @@ class TurnDesk:
         self._clock = clock
         self._carry = carry
         self._attempt = attempt
+        self._post = post
         self._is_quiet = is_quiet
         self._draft_text = draft_text
         self._has_unread = has_unread
@@ -303,8 +307,9 @@ class TurnDesk:
             case Duplicate(turn_id=turn_id):
                 return Reply(True, turn_id, raw=route.raw)
             case Plain():
-                final = Final(None, conversation, text, reply_to, split.metadata, split.options, names_turn=False)
-                return _reply(await self._attempt(final))
+                own_id = ids.own_message_id(secrets.token_hex(16))
+                final = Final(own_id, conversation, text, reply_to, split.metadata, split.options, names_turn=False)
+                return await self._posted(own_id, final)
             case Replay(turn_id=turn_id):
                 return await self._replay(turn_id, conversation, text, reply_to, split.metadata, split.options)
             case Open():
@@ -370,6 +375,24 @@ class TurnDesk:
         answered = self._answer_of(turn_id)
         self.apply(turn_id, staged)
         return self._settled(turn.opening.kind, await answered)
+
+    async def _posted(self, own_id: TurnId, final: Final) -> Reply:
+        """Say something of no turn. Source: R7.5; docs/decisions/0047.
+
+        Once it stands in the outbox it is delivered, whatever happens: told otherwise, the host would say it again.
+        """
+        answered = self._answer_of(own_id)
+        posted = await self._post(final)
+        if isinstance(posted, Failed):
+            return _reply(posted)
+        pending = Reply(True, posted.message_id, raw={"deliveryPending": True})
+        try:
+            answer = await within(self._clock, POSTED_S, _heard(answered))
+        except TimeoutError:
+            return pending
+        if answer is None or isinstance(answer, FinalDeferred):
+            return pending
+        return self._settled(Kind.OWN, answer)
 
     def _settled(self, kind: Kind, answer: Answer) -> Reply:
         match answer:
@@ -450,6 +473,10 @@ class TurnDesk:
         for waiting in self._waiting.pop(turn_id, ()):
             if not waiting.done():
                 waiting.set_result(answer)
+
+
+async def _heard(answered: asyncio.Future[Answer]) -> Answer:
+    return await answered
 
 
 def _is_silenced(reply: Reply) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Hashable
 
 __all__ = ["Job", "Lanes"]
 
-Job = Callable[[], Awaitable[None]]
+Job = Callable[[], Awaitable[object]]
 
 
 class Lanes:

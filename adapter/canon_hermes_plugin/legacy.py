@@ -71,8 +71,9 @@ class Legacy:
 
     def resume(self, operation: Operation, turn: DeadTurn | None = None) -> None:
         """Send an operation again, behind the final messages of its conversation."""
-        conversation_id = operation.messages[-1].conversation_id
-        self._outbound.in_lane(conversation_id, partial(self._deliver, operation, turn), of_finals=True)
+        if self._deliveries.claim(operation):
+            conversation_id = operation.messages[-1].conversation_id
+            self._outbound.in_lane(conversation_id, partial(self._deliver, operation, turn), of_finals=True)
 
     async def _bury(self, turn: DeadTurn, rest: Rest) -> None:
         blank = StreamingWrite.blank(turn.conversation_id, turn.turn_id)

@@ -107,7 +107,12 @@ class Outbound:
                 self._take(effect)
 
     def in_lane(self, conversation_id: str, job: Job, *, of_finals: bool = False) -> None:
-        """Do something behind what was taken over for the conversation, or behind its final messages."""
+        """Do something behind what was taken over for the conversation, or behind its final messages.
+
+        After :meth:`stop` it is dropped, like an effect.
+        """
+        if self._is_stopped:
+            return
         self._lanes.add(("final", conversation_id) if of_finals else conversation_id, job)
 
     def told_depth(self, turn_id: TurnId) -> int | None:

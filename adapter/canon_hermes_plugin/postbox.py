@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from canon_hermes_plugin.deliveries import Deliveries
+from canon_hermes_plugin.deliveries import Deliveries, Failed, Posted
 from canon_hermes_plugin.inbox.marks import GAP, GIVEN_UP
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.outbound import Outbound
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import Owed
+from canon_hermes_plugin.turn.effects import Final as FinalMessage
 
 __all__ = ["Postbox"]
 
@@ -46,10 +47,15 @@ class Postbox:
         """A conversation hears that a message of it will not be answered."""
         self._say(conversation_id, GIVEN_UP)
 
+    async def post(self, final: FinalMessage) -> Posted | Failed:
+        """Take over what the host says outside of any turn."""
+        in_lane = partial(self._outbound.in_lane, final.conversation_id, of_finals=True)
+        return await self._deliveries.post(final, in_lane)
+
     async def look(self) -> None:
         """Send what a person had us send again, from a command in another process."""
         for operation in await self._kept.outbox.pending():
-            if not self._deliveries.is_carried(operation):
+            if self._deliveries.claim(operation):
                 conversation_id = operation.messages[-1].conversation_id
                 self._outbound.in_lane(conversation_id, partial(self._resume, operation), of_finals=True)
         await self.count()

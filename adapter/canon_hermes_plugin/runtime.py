@@ -32,7 +32,7 @@ from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
 from canon_hermes_plugin.busy.turns import BusyTurns
 from canon_hermes_plugin.connected import Connected, Ground, assemble, queue_depth
 from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
-from canon_hermes_plugin.deliveries import Attempt, Failed
+from canon_hermes_plugin.deliveries import Attempt, Failed, Posted
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.drafts import without_cursor
 from canon_hermes_plugin.health_report import report_of
@@ -131,6 +131,7 @@ class CanonRuntime:
             self._clock,
             carry=self._carry,
             attempt=self._attempt,
+            post=self._post,
             is_quiet=self._is_quiet,
             draft_text=lambda text: without_cursor(text, port.streaming_cursor(), port.close_code_fences),
             has_unread=port.has_unread_steering,
@@ -430,6 +431,11 @@ class CanonRuntime:
         if self._connected is None:
             return Failed("Canon is not connected", may_pass=False)
         return await self._connected.deliveries.attempt(final)
+
+    async def _post(self, final: FinalMessage) -> Posted | Failed:
+        if self._connected is None:
+            return Failed("Canon is not connected", may_pass=False)
+        return await self._connected.postbox.post(final)
 
     def _is_quiet(self, conversation_id: str) -> bool:
         connected = self._connected

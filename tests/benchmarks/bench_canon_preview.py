@@ -77,7 +77,7 @@ async def play(edits_a_second: int) -> tuple[Canon, int]:
 
     async def deliver(final: Final) -> None:
         canon.text_at_final = canon.text
-        assert final.turn_id is not None and final.text == ANSWER  # what is measured is the real answer
+        assert final.text == ANSWER  # what is measured is the real answer
         desk.apply(final.turn_id, FinalSettled())
 
     async def attempt(_final: Final) -> Any:
@@ -87,6 +87,7 @@ async def play(edits_a_second: int) -> tuple[Canon, int]:
         clock,
         carry=lambda effects: outbound.carry(effects),
         attempt=attempt,
+        post=attempt,
         is_quiet=lambda _room: False,
         draft_text=lambda text: text,
     )

@@ -161,7 +161,12 @@ class Scene:
 
     def __post_init__(self) -> None:
         self.desk = TurnDesk(
-            self.clock, carry=self._carry, attempt=self._attempt, is_quiet=lambda _: False, draft_text=str
+            self.clock,
+            carry=self._carry,
+            attempt=self._attempt,
+            post=self._post,
+            is_quiet=lambda _: False,
+            draft_text=str,
         )
         self.asking = Asking(self.canon, self.kept.file, self.kept.owner, self.clock)  # type: ignore[arg-type]
         self.people = self.with_waits(HumanWaits())
@@ -208,12 +213,14 @@ class Scene:
                     self.desk.closed(effect)
                 case DeliverFinal(final=final):
                     self.posted.append((final.text, final.semantics.value))
-                    assert final.turn_id is not None
                     told = FinalRejected("no") if self.refuses_posts else FinalSettled("posted")
                     asyncio.get_running_loop().call_soon(self.desk.apply, final.turn_id, told)
 
     async def _attempt(self, final: Final) -> Attempt:
         return Failed("no", may_pass=False) if self.refuses_posts else Sent("sent")
+
+    async def _post(self, _final: Final) -> Failed:
+        return Failed("nothing here says anything outside of a turn", may_pass=False)
 
 
 @asynccontextmanager

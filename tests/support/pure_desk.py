@@ -261,7 +261,10 @@ class PureDesk:
             case Replay():
                 return self._deliver(Final(route.turn_id, self.conversation, text, reply_to))
             case Plain():
-                return self._deliver(Final(None, self.conversation, text, reply_to, split.metadata, split.options))
+                own = own_message_id(self._digits(32))
+                return self._deliver(
+                    Final(own, self.conversation, text, reply_to, split.metadata, split.options, names_turn=False)
+                )
 
     def _event(self, turn: TurnId, event: TurnEvent) -> None:
         self._move(registry.apply(self.turns, turn, event, now_ms=self.now_ms))

@@ -63,8 +63,7 @@ class Outbox:
             None when a gap was told before. A disk that takes nothing is logged and does not hold the message up: it is
             sent, and only its repetition after a crash is lost.
         """
-        turn_id = operation.turn_id
-        item_id = self._item_of(turn_id) if turn_id is not None else None
+        item_id = self._item_of(operation.turn_id)
         now_ms = self._clock.now_ms()
 
         def write(transaction: Transaction) -> Operation | None:

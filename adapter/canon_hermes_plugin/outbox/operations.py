@@ -14,8 +14,6 @@ Order of calls, one operation of a turn at a time::
     release(book, operation, outcome)                          a part failed: forget it only if that is certainly safe
     put_aside(book, operation)                                 nobody tries it now: the disk alone remembers it
 
-An operation without a turn has no ids, is never kept, and a repetition of it is a second message.
-
 The book is immutable and holds plain data: a store can keep the same operations on disk.
 
 Source: canon-adapter R7.12-R7.20; Canon wire 7.7, 7.8; defects D6, D54.
@@ -64,13 +62,13 @@ class Operation:
     """One durable message in one or more parts.
 
     Attributes:
-        turn_id: what the ids are made from; None has none.
+        turn_id: what the ids are made from.
         ordinal: 1 for the first operation of the turn.
         messages: the parts, in order; the last one notifies.
         confirmed: how many of them Canon has.
     """
 
-    turn_id: TurnId | None
+    turn_id: TurnId
     ordinal: int
     messages: tuple[SendMessage, ...]
     confirmed: int = 0
@@ -160,8 +158,6 @@ def reserve(book: Book, final: FinalMessage) -> Reserved | Refused:
         target, metadata and options are those of the first attempt.
     """
     turn_id = final.turn_id
-    if turn_id is None:
-        return Reserved(book, _operation(final, 1), is_replay=False)
     before = book.unsettled.get(turn_id)
     operation = _operation(final, book.settled.get(turn_id, 0) + 1)
     if before is not None:
@@ -171,8 +167,6 @@ def reserve(book: Book, final: FinalMessage) -> Reserved | Refused:
 
 def recall(book: Book, operation: Operation) -> Book:
     """Take an unsettled operation over from before a restart; the ordinals before its own are settled."""
-    if operation.turn_id is None:
-        return book
     settled = {**book.settled, operation.turn_id: operation.ordinal - 1}
     return _kept(replace(book, settled=settled), operation)
 
@@ -186,8 +180,6 @@ def sent(book: Book, operation: Operation) -> tuple[Book, Operation]:
 def settle(book: Book, operation: Operation) -> Book:
     """The whole operation is on Canon; an equal text from now on is a new message."""
     turn_id = operation.turn_id
-    if turn_id is None:
-        return book
     ordinals = {**_without(book.settled, turn_id), turn_id: operation.ordinal}
     if len(ordinals) > TURNS_REMEMBERED:
         oldest = next((known for known in ordinals if known not in book.unsettled), turn_id)
@@ -202,8 +194,6 @@ def release(book: Book, operation: Operation, outcome: Outcome) -> Retry:
     in several parts is always kept: a reader may have seen a part of it.
     """
     is_single = len(operation.messages) == 1
-    if operation.turn_id is None:
-        return Retry(book, is_kept=False)
     if is_single and certainly_not_handled(outcome):
         return Retry(put_aside(book, operation), is_kept=False)
     return Retry(book, is_kept=True)
@@ -211,7 +201,7 @@ def release(book: Book, operation: Operation, outcome: Outcome) -> Retry:
 
 def put_aside(book: Book, operation: Operation) -> Book:
     """Nobody tries the operation now, for however long: a book that kept it would grow for as long as Canon refuses."""
-    return book if operation.turn_id is None else replace(book, unsettled=_without(book.unsettled, operation.turn_id))
+    return replace(book, unsettled=_without(book.unsettled, operation.turn_id))
 
 
 def leading_metadata(metadata: Mapping[str, Any], chunk: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -286,7 +276,7 @@ def _final_metadata(final: FinalMessage, chunk: Mapping[str, Any] | None) -> dic
     metadata: dict[str, Any] = {**final.metadata, "turnSemantics": final.semantics.value}
     if final.semantics is TurnSemantics.TURN_COMPLETE:
         metadata["turnComplete"] = True
-    if final.turn_id and final.names_turn:
+    if final.names_turn:
         metadata.setdefault("turnId", final.turn_id)
     if chunk:
         metadata["messageChunk"] = dict(chunk)
@@ -296,8 +286,6 @@ def _final_metadata(final: FinalMessage, chunk: Mapping[str, Any] | None) -> dic
 
 
 def _kept(book: Book, operation: Operation) -> Book:
-    if operation.turn_id is None:
-        return book
     return replace(book, unsettled={**book.unsettled, operation.turn_id: operation})
 
 

@@ -91,7 +91,7 @@ class Final:
     """A durable message, whole; operations.py cuts it and gives each part its id.
 
     Attributes:
-        turn_id: what the ids are made from; None sends without ids, so that only a certain failure is retried.
+        turn_id: what the ids are made from; a message of no turn has an id of its own in this place.
         names_turn: whether the message says ``turnId``; one that belongs to no turn does not.
         metadata: what the host asked for; semantics, turn id, chunk and trail are added when it is cut.
         options: likewise, without ``messageId``; ``authority`` goes on every part.
@@ -99,7 +99,7 @@ class Final:
         files: messages of their own before the text; without a text the last of them is the final message.
     """
 
-    turn_id: TurnId | None
+    turn_id: TurnId
     conversation_id: ConversationId
     text: str
     reply_to: str | None = None

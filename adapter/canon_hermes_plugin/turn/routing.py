@@ -148,7 +148,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Deliver as a message of no turn and without ids."""
+    """Deliver as a message of no turn, under an id of its own, as an answer is delivered."""
 
 
 @dataclass(frozen=True, slots=True)

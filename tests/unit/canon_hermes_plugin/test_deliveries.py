@@ -8,19 +8,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from canon_hermes_plugin.deliveries import Deliveries, Failed, Sent
+from canon_hermes_plugin.deliveries import Deliveries, Failed, Posted, Sent
+from canon_hermes_plugin.lanes import Job
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.turn.effects import Final
 from canon_hermes_plugin.turn.events import FinalDeferred, FinalRejected, FinalSettled, TurnEvent
 from canon_ops.client.errors import ApiError, MalformedAnswer, RequestFailed, ServiceTrouble, TransportFailure
 from canon_ops.runtime.clock import ManualClock
-from canon_ops.wire.ids import ConversationId, TurnId
+from canon_ops.wire.ids import ConversationId, TurnId, own_message_id
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import TransportKind
 from canon_ops.wire.splitting import split
 
 TURN = TurnId("hermes-turn-1")
+OWN = own_message_id("0" * 32)
 LOST = TransportFailure(TransportKind.READ_TIMEOUT, request="send")
 BUSY = ServiceTrouble(503, None, "busy")
 NO = ApiError(400, None, "no")
@@ -99,7 +101,7 @@ class Desk:
         )
 
 
-def final(text: str = "the answer", turn: TurnId | None = TURN, reply_to: str | None = None) -> Final:
+def final(text: str = "the answer", turn: TurnId = TURN, reply_to: str | None = None) -> Final:
     return Final(turn, ConversationId("c1"), text, reply_to)
 
 
@@ -229,17 +231,39 @@ async def test_two_equal_messages_have_two_ids() -> None:
     assert len(canon.stored) == 2
 
 
-@pytest.mark.parametrize(
-    ("error", "may_pass"), [(LOST, True), (BUSY, True), (NO, False)], ids=["read-timeout", "503", "400"]
-)
-async def test_a_plain_message_is_attempted_once(error: RequestFailed, may_pass: bool) -> None:
-    """S7.30: without an id nothing is kept; the host hears whether trying again makes sense."""
-    canon = Canon(error)
+async def test_a_message_of_no_turn_is_on_the_disk_before_anything_is_sent() -> None:
+    """X1 for what a cron job says: it is taken over at once, and repeated by us under its one id until Canon has it."""
+    canon = Canon(LOST, BUSY)
+    desk = Desk(canon)
+    jobs: list[Job] = []
 
-    attempt = await Desk(canon).deliveries.attempt(final(turn=None))
+    posted = await desk.deliveries.post(final(turn=OWN), jobs.append)
 
-    assert isinstance(attempt, Failed) and attempt.may_pass is may_pass
-    assert (len(canon.attempts), canon.attempts[0].message_id) == (1, None)
+    assert (desk.rows.log, canon.attempts, len(jobs)) == (["record"], [], 1)
+    bringing = asyncio.ensure_future(jobs[0]())
+    await desk.clock.advance(3_600)
+    await bringing
+    (message_id,) = canon.stored
+    assert posted == Posted(message_id)
+    assert len(canon.attempts) == 3 and len(set(map(repr, canon.attempts))) == 1
+    assert [type(report) for report in desk.reports] == [FinalDeferred, FinalDeferred, FinalSettled]
+
+
+async def test_an_operation_has_one_job() -> None:
+    """What waits in its lane, behind a message that Canon does not take, is not put there again at each look."""
+    canon = Canon()
+    desk = Desk(canon)
+    jobs: list[Job] = []
+    await desk.deliveries.post(final(turn=OWN), jobs.append)
+    (operation,) = desk.deliveries._book.unsettled.values()
+
+    looked = [desk.deliveries.claim(operation) for _ in range(3)]
+    await jobs[0]()
+
+    assert (looked, len(canon.attempts)) == ([False] * 3, 1)
+    assert [desk.deliveries.claim(operation), desk.deliveries.claim(operation)] == [True, False]
+    desk.rows.discarded = True
+    assert not await desk.deliveries.resume(operation) and desk.deliveries.claim(operation)
 
 
 async def test_the_servers_pause_is_granted() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.outbox.store import State, all_postings
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.wire.splitting import split
@@ -45,6 +48,46 @@ async def test_a_plain_send_is_a_message(box: CanonSandbox) -> None:
     assert (result.success, result.message_id, message["text"]) == (True, message["id"], "hello")
     assert message["metadata"] == {"turnSemantics": "turn_complete", "turnComplete": True}
     assert box.human.node_writes(ROOM) == []
+
+
+async def test_a_notice_whose_responses_are_lost_is_one_message(box: CanonSandbox) -> None:
+    """S7.30, X1: what belongs to no turn has its own id and stands in the outbox; nothing that is lost doubles it.
+
+    The host is told that it is delivered, so that neither its own retry nor a scheduler's other way says it again.
+    """
+    box.fault("send-lost-response", times=3, burst=3)
+    async with hosted(box) as stage:
+        result = await stage.adapter._send_with_retry(ROOM, "the report", base_delay=0.01)
+        owed = await stage.runtime._connected.kept.outbox.owed()  # type: ignore[union-attr]
+        await until(lambda: len(sends(box)) == 4)
+
+    (message,) = posted(box)
+    assert (result.success, result.message_id, owed.count) == (True, message["id"], 1)
+    assert result.raw_response == {"deliveryPending": True}
+    assert len({json.dumps(body, sort_keys=True) for body in sends(box)}) == 1
+
+
+async def test_a_notice_outlives_its_gateway(box: CanonSandbox, tmp_path: Path) -> None:
+    """X1: Canon was away when the job reported, and the gateway stopped: the next one brings it, under the same id."""
+    box.fault("send-503", times=None, burst=None)
+    async with hosted(box, home=tmp_path) as stage:
+        result = await stage.adapter.send(ROOM, "the report")
+    box.human.calm()
+    async with hosted(box, home=tmp_path):
+        await until(lambda: posted(box))
+
+    assert [(message["id"], message["text"]) for message in posted(box)] == [(result.message_id, "the report")]
+    assert (result.success, len({body["messageId"] for body in sends(box)})) == (True, 1)
+
+
+async def test_a_notice_that_canon_refuses_is_a_failure_and_is_kept(box: CanonSandbox, tmp_path: Path) -> None:
+    """X9: the host hears the reason, and a person finds the message."""
+    async with hosted(box, home=tmp_path) as stage:
+        result = await stage.adapter.send("conv_of_nobody", "the report")
+        (posting,) = await stage.runtime._connected.kept.file.read(all_postings)  # type: ignore[union-attr]
+
+    assert (result.success, result.retryable, posting.state) == (False, False, State.REFUSED)
+    assert (posting.operation.texts, posting.error) == (("the report",), result.error)
 
 
 async def test_a_long_plain_send_replies_with_every_part(box: CanonSandbox) -> None:
@@ -146,7 +189,7 @@ async def test_host_metadata_cannot_name_a_message(box: CanonSandbox) -> None:
         await stage.adapter.send(ROOM, "hello", metadata={"canon_options": options, "thread": 7})
 
     (body,) = sends(box)
-    assert not {"messageId", "replyAuthority"} & set(body)
+    assert "x" not in body.values() and "replyAuthority" not in body
     assert (body["mentions"], body["metadata"]["hermes"]) == (["user-1"], {"thread": 7})
 
 

@@ -26,6 +26,7 @@ from canon_ops.wire.retry import Outcome, TransportKind
 from canon_ops.wire.splitting import PART_BYTES, byte_length, split
 
 C1 = ConversationId("c1")
+OWN = TurnId("standalone:" + "0" * 32)
 TURN = TurnId("hermes-turn-1")
 LOST = Outcome(transport=TransportKind.READ_TIMEOUT)
 AUTHORITY = ReplyAuthority("m1", "t" * 32, "2030-01-01T00:00:00.000Z")
@@ -68,14 +69,16 @@ def test_s7_23_a_short_message_has_no_chunk() -> None:
 
 
 def test_s7_24_parts_without_a_turn() -> None:
-    """S7.24: each part replies, the leading ones neither notify nor carry options, and nothing is named."""
-    message = final(LONG, turn_id=None, reply_to="m-original", options={"mentions": ["u"]})
+    """S7.24: each part replies, the leading ones neither notify nor carry options; no turn is named, each part is."""
+    message = final(LONG, turn_id=OWN, names_turn=False, reply_to="m-original", options={"mentions": ["u"]})
 
     operation = reserved(Book(), message).operation
 
+    base = message_id(C1, OWN, 1)
     assert [part.reply_to for part in operation.messages] == ["m-original"] * 3
-    assert [part.message_id for part in operation.messages] == [None] * 3
-    assert chunks(operation) == [{"type": "text", "index": index, "count": 3} for index in (1, 2, 3)]
+    assert [part.message_id for part in operation.messages] == [f"{base}-part-{index}" for index in (1, 2, 3)]
+    assert chunks(operation) == [{"type": "text", "index": index, "count": 3, "groupId": base} for index in (1, 2, 3)]
+    assert not any("turnId" in part.metadata for part in operation.messages)
     for part in operation.messages[:2]:
         assert part.metadata["turnSemantics"] == "progress"
         assert part.metadata["replyBehavior"] == "suppress_auto_reply"
@@ -254,22 +257,11 @@ def test_s7_36_a_repetition_is_the_first_attempt_to_the_byte(recovery: Final) ->
     assert again.operation.messages[0].reply_to == "m-original"
 
 
-def test_an_operation_without_a_turn_is_not_kept() -> None:
-    """It has no id by which a repetition would be recognised."""
-    answer = reserved(Book(), final("hello", turn_id=None))
-
-    assert answer.book == Book()
-    assert not release(answer.book, answer.operation, LOST).is_kept
-    assert settle(answer.book, answer.operation) == Book()
-
-
 def test_a_message_beside_the_turns_does_not_name_one() -> None:
     """R7.43: its ids are made from its own token, which is never said."""
-    own = TurnId("standalone:" + "0" * 32)
+    (message,) = reserved(Book(), final("done", turn_id=OWN, names_turn=False)).operation.messages
 
-    (message,) = reserved(Book(), final("done", turn_id=own, names_turn=False)).operation.messages
-
-    assert message.message_id == message_id(C1, own, 1)
+    assert message.message_id == message_id(C1, OWN, 1)
     assert message.metadata == {"turnSemantics": "turn_complete", "turnComplete": True}
 
 
