@@ -13,7 +13,6 @@ when there is nothing to do. The way of an edit:
 
 from __future__ import annotations
 
-import shlex
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -36,6 +35,7 @@ from canon_ops.files.yaml_plans import Planner
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove, prove_rewrite
 from canon_ops.files.yaml_reader import ConfigSyntaxError, YamlText, construct, read_yaml, same
 from canon_ops.lean import dataclass, late_pattern
+from canon_ops.settings.encodings import plain_line_ends
 
 _LONE_CR = late_pattern(r"\r(?!\n)")
 
@@ -295,7 +295,7 @@ class ConfigDocument:
                 if _LONE_CR.search(self._document.text):
                     error.what += "; its lines end with a lone carriage return, which this edit cannot keep"
                     error.args = (error.what,)
-                    error.fix = f"sed -i 's/\\r/\\n/g' {shlex.quote(self.file)}   # ordinary line ends"
+                    error.fix = plain_line_ends(self._document.text, self.file)
                 error.fix = (
                     error.fix or "--allow-reformat has the whole file written anew, and shows the difference first"
                 )

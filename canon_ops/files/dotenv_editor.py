@@ -11,7 +11,6 @@ the gateway reads the name that people see.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Collection
 from typing import ClassVar, Self
@@ -20,7 +19,7 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.dotenv_readers import Reader, differing, hermes_values, quotings
 from canon_ops.lean import dataclass
 from canon_ops.settings.dotenv import DotenvEntry, DotenvLine, lay_over, read_dotenv, read_lines
-from canon_ops.settings.encodings import to_utf8
+from canon_ops.settings.encodings import as_utf8, to_utf8, wide_encoding, without_nul
 
 __all__ = [
     "ALL_READERS",
@@ -30,19 +29,12 @@ __all__ = [
     "UnreadableEnv",
     "UnwritableValue",
     "comment_beside",
-    "to_utf8",
 ]
 
 ALL_READERS = frozenset(Reader)
 MARK = "\ufeff"  # what some editors put before a UTF-8 text
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u0085\u2028\u2029]")
-_WIDE_MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32LE",
-    codecs.BOM_UTF32_BE: "UTF-32BE",
-    codecs.BOM_UTF16_LE: "UTF-16LE",
-    codecs.BOM_UTF16_BE: "UTF-16BE",
-}
 
 
 class BadName(UsageError):
@@ -90,13 +82,20 @@ class DotenvDocument:
         """Read a text.
 
         Raises:
-            UnreadableEnv: UTF-16 or UTF-32.
+            UnreadableEnv: UTF-16 or UTF-32, or a NUL byte in a text that is neither.
         """
-        for wide, name in _WIDE_MARKS.items():
-            if data.startswith(wide):
-                raise _unreadable(name, file)
-        if b"\x00" in data:
-            raise _unreadable("UTF-16LE" if data[1:2] == b"\x00" else "UTF-16BE", file)
+        if (wide := wide_encoding(data)) is not None:
+            raise UnreadableEnv(
+                f"{file} is {wide}, which cannot be edited line by line", fix=to_utf8(wide, file), file=file
+            )
+        if (nul := data.find(b"\x00")) >= 0:
+            line = data.count(b"\n", 0, nul) + 1
+            raise UnreadableEnv(
+                f"{file} holds a NUL byte in line {line}, which the gateway drops and other readers do not",
+                fix=without_nul(file),
+                file=file,
+                line=line,
+            )
         try:
             return cls(data.decode("utf-8"), "utf-8", file)
         except UnicodeDecodeError:  # the gateway falls back to Latin-1 for the whole file, and so bytes survive here
@@ -253,7 +252,7 @@ class DotenvDocument:
         if not failing:
             raise UnwritableValue(
                 f"{self.file} is not UTF-8, and the value for {name} has characters beyond ASCII",
-                fix=to_utf8("ISO-8859-1", self.file),
+                fix=as_utf8(self.data, self.file),
                 file=self.file,
             )
         names = {Reader.DOTENV: "the gateway", Reader.HERMES: "the hermes command", Reader.SHELL: "a shell"}
@@ -305,11 +304,3 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _unreadable(encoding: str, file: str) -> UnreadableEnv:
-    return UnreadableEnv(
-        f"{file} is {encoding}, which cannot be edited line by line",
-        fix=to_utf8(encoding, file),
-        file=file,
-    )

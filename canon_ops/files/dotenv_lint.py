@@ -13,7 +13,7 @@ from canon_ops.files.dotenv_editor import MARK, DotenvDocument
 from canon_ops.files.dotenv_readers import Reader, hermes_values, shell_value
 from canon_ops.lean import dataclass
 from canon_ops.settings.dotenv import DotenvLine, lay_over, read_lines
-from canon_ops.settings.encodings import to_utf8
+from canon_ops.settings.encodings import as_utf8
 
 __all__ = ["EnvProblem", "fix_dotenv", "lint_dotenv"]
 
@@ -46,7 +46,7 @@ def lint_dotenv(data: bytes, *, file: str = ".env") -> tuple[EnvProblem, ...]:
     """Every finding, in the order of the lines.
 
     Raises:
-        UnreadableEnv: UTF-16 or UTF-32: there are no lines to speak of.
+        UnreadableEnv: UTF-16, UTF-32 or a NUL byte: there are no lines to speak of.
     """
     document = DotenvDocument.parse(data, file)
     found = [*_about_the_file(document, data), *_about_lines(document), *_about_names(document)]
@@ -98,7 +98,7 @@ def _about_the_file(document: DotenvDocument, data: bytes) -> list[EnvProblem]:
                 line,
                 None,
                 "the file is not UTF-8: the gateway reads it as Latin-1, the hermes command replaces such characters",
-                to_utf8("ISO-8859-1", document.file),
+                as_utf8(data, document.file),
             )
         )
     if b"\r\n" in data:

@@ -9,6 +9,7 @@ so that no comment gets another owner.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -194,7 +195,7 @@ class Planner:
         if stop == len(text) and not text.endswith(_BREAKS) and last_block_text(way.node) is not None:
             raise EngineFault(
                 "the file ends in a block text (| or >) without a line end; whatever follows would give that text one",
-                fix=f"echo >> {self.layout.document.file}",
+                fix=f"echo >> {shlex.quote(self.layout.document.file)}",
                 file=self.layout.document.file,
             )
         if self.layout.entries[-1] <= end:  # nothing but comments follows

@@ -23,7 +23,7 @@ import yaml
 from canon_ops.errors import RefusedError
 from canon_ops.files.yaml_repetition import MOST_REPEATED, written_out
 from canon_ops.lean import dataclass, late_pattern
-from canon_ops.settings.encodings import to_utf8
+from canon_ops.settings.encodings import as_utf8
 
 __all__ = ["ConfigSyntaxError", "YamlText", "construct", "read_yaml", "same"]
 
@@ -174,7 +174,7 @@ def read_yaml(data: bytes, file: str, *, new: str | None = None) -> YamlText:
         line = data.count(b"\n", 0, error.start) + 1
         raise _Encoding(
             f"{file} is not UTF-8 at line {line}: Hermes cannot read it",
-            fix=to_utf8("ISO-8859-1", file),
+            fix=as_utf8(data, file),
             file=file,
             line=line,
             column=error.start - data.rfind(b"\n", 0, error.start),

@@ -24,6 +24,7 @@ from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.dotenv_diff import dotenv_diff
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.writing import Writing, Written
+from canon_ops.settings.encodings import as_utf8
 
 __all__ = [
     "BadVariable",
@@ -56,7 +57,7 @@ class EnvEdited:
     Attributes:
         before, after: the bare texts; None where the file sets nothing. Ask ``is_secret_name`` before showing them.
         duplicates: lines that set the same name earlier, and count for nothing.
-        is_utf8: the file is; if not, the gateway and the hermes command read it differently.
+        to_utf8: the cure of a file that is not UTF-8, which the gateway and the hermes command read differently.
     """
 
     name: str
@@ -64,7 +65,7 @@ class EnvEdited:
     after: str | None
     duplicates: tuple[int, ...]
     written: Written
-    is_utf8: bool = True
+    to_utf8: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def _edited(writing: Writing, name: str, edit: Callable[[DotenvDocument], Dotenv
 
     written = _write(writing, once, lambda each: is_public_name(each) or (each == name and not is_secret_name(each)))
     duplicates = tuple(entry.line for entry in after.entries if entry.name == name and entry.overridden_by is not None)
-    return EnvEdited(name, before.get(name), after.get(name), duplicates, written, after.encoding == "utf-8")
+    cure = None if after.encoding == "utf-8" else as_utf8(after.data, after.file)
+    return EnvEdited(name, before.get(name), after.get(name), duplicates, written, cure)
 
 
 def _write(

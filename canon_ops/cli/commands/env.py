@@ -25,7 +25,6 @@ from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.list_credentials import Place
 from canon_ops.operate.read_env import Variable, find_variable, list_variables
 from canon_ops.operate.writing import Written
-from canon_ops.settings.encodings import to_utf8
 from canon_ops.settings.secret import Secret
 
 __all__ = ["get_command", "lint_command", "list_command", "set_command", "unset_command"]
@@ -332,10 +331,9 @@ def _edited(context: Context, done: EnvEdited, write: WriteOptions) -> Result:
         lines = ", ".join(map(str, done.duplicates))
         fix = context.home.own_command("env lint --fix")
         view.append(Line(f"Line {lines} sets {name}, too, and counts for nothing: {fix}", Mark.WARNING))
-    if not done.is_utf8:
-        cure = to_utf8("ISO-8859-1", str(context.home.env_file))
+    if done.to_utf8:
         sentence = "The file is not UTF-8: the gateway reads it as Latin-1, the hermes command replaces such characters"
-        view.append(Line(f"{sentence}: {cure}", Mark.WARNING))
+        view.append(Line(f"{sentence}: {done.to_utf8}", Mark.WARNING))
     if report.also_set_by:
         view.append(Line(about_shell(name, done.after), Mark.WARNING))
     view += [Line(notice, Mark.WARNING)] if notice else []

@@ -420,7 +420,7 @@ class TestLint:
         for call in (("lint",), ("list",), ("get", "A"), ("set", "A", "1"), ("unset", "A")):
             ran = program("env", *call)
             assert ran.code == 1
-            assert "fix: (umask 077; iconv -f UTF-16LE" in ran.err
+            assert "fix: (umask 077; iconv -f UTF-16 " in ran.err
 
 
 def test_another_hermes_profile_is_meant_by_its_name(program: Runner, user: User) -> None:

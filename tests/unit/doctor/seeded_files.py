@@ -129,6 +129,10 @@ def env_in_utf_16(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").write_bytes("CANON_ALLOW_ALL_USERS=true\n".encode("utf-16"))
 
 
+def env_with_a_nul_byte(clinic: Clinic) -> None:
+    clinic.home.joinpath(".env").write_bytes(b"CANON_ALLOW_ALL_USERS=true\nTZ=U\x00TC\n")
+
+
 def env_of_windows(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").write_bytes(b"CANON_ALLOW_ALL_USERS='true'\r\n")
 
@@ -231,7 +235,8 @@ FILE_FAULTS = (
     Fault(copy_that_another_line_needs, {"env.duplicate": "warning", "env.readers": "info"}, "set again in line 3"),
     Fault(marked_env, {"env.encoding": "warning"}, "byte-order mark", ("-\ufeffTZ=UTC", "+TZ=UTC")),
     Fault(env_in_latin_1, {"env.encoding": "warning"}, "not UTF-8"),
-    Fault(env_in_utf_16, {"env.encoding": "warning"}, "UTF-16LE"),
+    Fault(env_in_utf_16, {"env.encoding": "warning"}, "is UTF-16, "),
+    Fault(env_with_a_nul_byte, {"env.encoding": "warning"}, "holds a NUL byte in line 2"),
     Fault(env_of_windows, {"env.encoding": "info"}, "CR and LF"),
     Fault(
         comment_beside_a_value, {"env.readers": "warning"}, "read different values for CANON_HOME_CHANNEL_NAME",
