@@ -152,7 +152,7 @@ function __canon_ops_members
         case 'approvals'
             printf '%s\t%s\n' \
                 'list' 'List detached approvals, the newest first.' \
-                'show' 'Show one approval: what was asked, of whom, how it stands, and what it needs.' \
+                'show' 'Show one approval: what was asked, of whom, how it stands, and what to do next.' \
                 'reconcile' 'Find out at Canon how open approvals stand.' \
                 'watch' 'Tell what happens to detached approvals, until stopped.' \
                 'audit' 'Print what happened to each approval, and check that the trail is whole.' \

@@ -274,7 +274,7 @@ ROOT = Entry(
                 Entry("list", "List detached approvals, the newest first.", "approvals:list_command"),
                 Entry(
                     "show",
-                    "Show one approval: what was asked, of whom, how it stands, and what it needs.",
+                    "Show one approval: what was asked, of whom, how it stands, and what to do next.",
                     "approvals:show_command",
                 ),
                 Entry("reconcile", "Find out at Canon how open approvals stand.", "approvals_reconcile:command"),

@@ -20,6 +20,7 @@ from canon_hermes_plugin.owner import Owner
 __all__ = [
     "CREATE_LEASE_MS",
     "LEASE_MS",
+    "LONGEST_LEASE_MS",
     "RETENTION_MS",
     "Claim",
     "ClaimKind",
@@ -81,6 +82,13 @@ class ClaimKind(StrEnum):
     CREATE = "create"
     CONSUME = "consume"
     WAKE = "wake"
+
+
+LONGEST_LEASE_MS: Final[Mapping[ClaimKind, int]] = {
+    ClaimKind.CREATE: CREATE_LEASE_MS,
+    ClaimKind.CONSUME: LEASE_MS,
+    ClaimKind.WAKE: LEASE_MS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +196,16 @@ class Entry:
             if is_held and claim is not None:
                 return kind, claim
         return None
+
+    def out_of_reach(self, *, now_ms: float) -> tuple[ClaimKind, Claim] | None:
+        """The lease in force when it ends later than any lease that is given now could: a clock was wrong.
+
+        Twice as long is not yet taken for that: a clock that is set right by a minute is everyday life.
+        """
+        lease = self.lease
+        if lease is None or lease[1].expires_at_ms - now_ms <= 2 * LONGEST_LEASE_MS[lease[0]]:
+            return None
+        return lease
 
     def holds(self, kind: ClaimKind, claim_id: str) -> bool:
         """Whether ``claim_id`` is still the lease of that kind, expired or not (R10.10: nobody else took it)."""

@@ -29,6 +29,7 @@ __all__ = [
     "RenewWake",
     "Reserve",
     "SeeReceipt",
+    "ShortenLease",
     "StillPending",
     "TimedOut",
     "Unclear",
@@ -174,6 +175,11 @@ class NobodyHeard:
     claim_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class ShortenLease:
+    """Somebody sees a lease that ends later than any lease lasts."""
+
+
 Event = (
     Reserve
     | Activate
@@ -187,4 +193,5 @@ Event = (
     | CancelSettled
     | CreatedLate
     | NobodyHeard
+    | ShortenLease
 )

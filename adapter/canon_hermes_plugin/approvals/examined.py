@@ -16,7 +16,7 @@ from stat import S_IMODE
 from typing import Final
 
 from canon_hermes_plugin.approvals.book import Book
-from canon_hermes_plugin.approvals.entry import CREATE_LEASE_MS, LEASE_MS, ClaimKind, Entry, Status
+from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail import Trouble
@@ -74,14 +74,13 @@ def _of_lease(entry: Entry, seen: _Seen, examination: Examination) -> Finding | 
     if entry.lease is None:
         return None
     kind, claim = entry.lease
-    longest = CREATE_LEASE_MS if kind is ClaimKind.CREATE else LEASE_MS
     left_ms, place = claim.expires_at_ms - seen.now_ms, Place(str(seen.file))
-    if left_ms > 2 * longest:
+    if entry.out_of_reach(now_ms=seen.now_ms) is not None:
         said = (
             f"The {kind} lease of {entry.approval_id} ends at {_time(claim.expires_at_ms)}, which is further away than "
-            "any lease lasts: a clock was wrong, and nobody can go on with it until then."
+            "any lease lasts: a clock was wrong. A running gateway of its agent, or this command, mends that."
         )
-        return Finding(Verdict.WARNING, said, Fix(examination.command("doctor --only net.clock")), place)
+        return Finding(Verdict.WARNING, said, _reconcile(examination, entry), place)
     if left_ms < -LATE_MS:
         said = (
             f"The {kind} step of {entry.approval_id} has hung since {_time(claim.expires_at_ms)}: its process is gone."

@@ -37,6 +37,7 @@ FinishWake          -           -           -           T19                     
 CancelSettled       -           -           -           -                             -        T20
 CreatedLate         -           -           T21         -                             -        T21
 NobodyHeard         -           -           -           T22                           -        -
+ShortenLease        T24         -           T24         T24 while a wake is told      -        -
 ==================  ==========  ==========  ==========  ============================  =======  ========
 
 Invariants, and what breaks when one falls:
@@ -53,6 +54,9 @@ Invariants, and what breaks when one falls:
   two gateways of one agent, each with an inbox of its own, tell it twice (R10.33).
 * A wake is owed only for a decision that no explicit check fetched (T8, T16): else the agent hears it twice. A check
   that was given up while its decision was being written has told nobody, so it leaves a wake (T22).
+* A lease that a wrong clock has put out of reach is shortened to the longest that may be given now (T24), never ended:
+  its holder, if there is one, keeps as much time as any holder has, and can finish; else nobody could go on before a
+  time that may be years away.
 * A receipt that arrives while Canon is being asked is kept (T14): the answer on its way may be older than it. T8 to a
   check, and every other end, clears it; T9 keeps it, and the next look asks again (R10.31): else nobody asks any more.
 
@@ -69,6 +73,7 @@ from typing import Any, assert_never
 from canon_hermes_plugin.approvals.entry import (
     CREATE_LEASE_MS,
     LEASE_MS,
+    LONGEST_LEASE_MS,
     TEXT_LIMIT,
     Claim,
     ClaimKind,
@@ -93,6 +98,7 @@ from canon_hermes_plugin.approvals.events import (
     RenewWake,
     Reserve,
     SeeReceipt,
+    ShortenLease,
     StillPending,
     TimedOut,
     Unclear,
@@ -176,6 +182,14 @@ def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
             if not is_theirs or entry.wake_status is not None:
                 return _same("T22", entry)
             return _changed("T22", entry.with_(wakeStatus=WakeStatus.PENDING.value))
+        case ShortenLease():
+            lease = entry.out_of_reach(now_ms=now_ms)
+            if lease is None:
+                return _same("T24", entry)
+            kind, claim = lease
+            return _changed(
+                "T24", entry.with_claim(kind, replace(claim, expires_at_ms=now_ms + LONGEST_LEASE_MS[kind]))
+            )
     assert_never(event)
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.owner import Owner
 
-__all__ = ["Action", "Need", "is_due", "is_of", "nearest_lease_ms", "need_of"]
+__all__ = ["Action", "Need", "Standing", "is_due", "is_of", "nearest_lease_ms", "need_of"]
 
 
 class Action(StrEnum):
@@ -21,15 +21,35 @@ class Action(StrEnum):
     ASK = "ask"  # consume: ask Canon for the answer
     WAKE = "wake"  # the agent has not heard the decision
     CANCEL = "cancel"  # take a request back that nobody may answer
+    SHORTEN = "shorten"  # bring a lease back into reach whose end a wrong clock made
     WAIT = "wait"  # somebody is at it
     NOTHING = "nothing"
 
 
+class Standing(StrEnum):
+    """How an approval stands, for the person who looks at it: whose turn it is."""
+
+    AT_WORK = "at_work"  # a process is at it just now
+    WAITING = "waiting"  # the human's turn: Canon has it, and nothing has been heard
+    ANSWERED = "answered"  # Canon has said that a human decided; the decision was not collected yet
+    OVERDUE = "overdue"  # its time is over, and Canon was not asked how it ended
+    IN_DOUBT = "in_doubt"  # a step was begun, and nobody knows how it ended
+    UNTOLD = "untold"  # the decision is here, and the agent has not heard it
+    TO_TAKE_BACK = "to_take_back"  # it may still be open at Canon although no answer would count
+    SETTLED = "settled"
+
+    @property
+    def is_somebodys_turn_here(self) -> bool:
+        """Whether a gateway or a command has to act; while a human thinks, or another process is at it, none has to."""
+        return self not in (Standing.AT_WORK, Standing.WAITING, Standing.SETTLED)
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What to do, and why, as a sentence's end; ``until_ms``: when a lease that is waited for ends."""
+    """What to do, how it stands, and why, as a sentence's end; ``until_ms``: when a lease that is waited for ends."""
 
     action: Action
+    standing: Standing
     why: str
     until_ms: float | None = None
 
@@ -39,38 +59,44 @@ def need_of(entry: Entry, *, now_ms: float) -> Need:
     lease = entry.lease
     if lease is not None and lease[1].is_live(now_ms):
         kind, claim = lease
-        return Need(Action.WAIT, f"another process holds the {kind} lease", claim.expires_at_ms)
+        if entry.out_of_reach(now_ms=now_ms) is not None:
+            why = f"its {kind} lease ends later than any lease lasts: a clock was wrong"
+            return Need(Action.SHORTEN, Standing.IN_DOUBT, why, claim.expires_at_ms)
+        return Need(Action.WAIT, Standing.AT_WORK, f"another process holds the {kind} lease", claim.expires_at_ms)
     match entry.status:
         case Status.CREATING:
-            return Need(Action.ASK, "its creation was never confirmed, and its lease is over")
+            why = "its creation was never confirmed, and its lease is over"
+            return Need(Action.ASK, Standing.IN_DOUBT, why)
         case Status.CONSUMING:
-            return Need(Action.ASK, "whoever asked for the answer did not finish, and the lease is over")
+            why = "whoever asked for the answer did not finish, and the lease is over"
+            return Need(Action.ASK, Standing.IN_DOUBT, why)
         case Status.PENDING:
-            return Need(Action.ASK, _why_pending(entry, now_ms))
+            return _of_pending(entry, now_ms)
     if entry.wake_status is not None and entry.wake_status.is_owed:
         told = f": {entry.wake_error}" if entry.wake_error else ""
-        return Need(Action.WAKE, f"the agent has not been told of the decision{told}")
+        return Need(Action.WAKE, Standing.UNTOLD, f"the agent has not been told of the decision{told}")
     if entry.fields.get("cancelPending") is True:
-        return Need(Action.CANCEL, "its request may still be open at Canon although no answer would count")
-    return Need(Action.NOTHING, "it is settled")
+        why = "its request may still be open at Canon although no answer would count"
+        return Need(Action.CANCEL, Standing.TO_TAKE_BACK, why)
+    return Need(Action.NOTHING, Standing.SETTLED, "it is settled")
 
 
-def _why_pending(entry: Entry, now_ms: float) -> str:
+def _of_pending(entry: Entry, now_ms: float) -> Need:
     if entry.is_receipt_pending:
-        return "Canon has said that it was answered"
+        return Need(Action.ASK, Standing.ANSWERED, "Canon has said that it was answered")
     if entry.is_reconcile_pending:
-        return "the last attempt to ask failed"
-    return "it is past its expiry" if entry.expires_at_ms <= now_ms else "it is open"
+        return Need(Action.ASK, Standing.IN_DOUBT, "the last attempt to ask failed")
+    if entry.expires_at_ms <= now_ms:
+        return Need(Action.ASK, Standing.OVERDUE, "it is past its expiry")
+    return Need(Action.ASK, Standing.WAITING, "it waits for the human")
 
 
 def is_due(entry: Entry, *, now_ms: float) -> bool:
     """Whether the periodic scan acts on it: an open approval that nothing has happened to is left in peace (R10.40)."""
     need = need_of(entry, now_ms=now_ms)
-    if need.action is Action.WAIT:
+    if need.standing is Standing.AT_WORK:
         return entry.status is Status.CREATING and entry.is_receipt_pending  # recovery waits for the lease (R10.41)
-    if need.action is Action.ASK and entry.status is Status.PENDING:
-        return entry.is_receipt_pending or entry.is_reconcile_pending or entry.expires_at_ms <= now_ms
-    return need.action is not Action.NOTHING
+    return need.standing.is_somebodys_turn_here
 
 
 def is_of(entry: Entry, owner: Owner, conversations: Container[str]) -> bool:

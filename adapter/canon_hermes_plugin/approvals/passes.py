@@ -154,7 +154,7 @@ class Passes:
             for entry, action in actions:
                 if action not in (Action.NOTHING, Action.WAIT):
                     group.create_task(settle_one(entry))
-        leased = frozenset(entry.approval_id for entry, action in actions if action is Action.WAIT)
+        leased = frozenset(one.approval_id for one, action in actions if action in (Action.WAIT, Action.SHORTEN))
         return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms), leased, frozenset(failed))
 
     async def settle_start(self) -> Counter[str]:

@@ -26,6 +26,7 @@ from canon_hermes_plugin.approvals.events import (
     Gone,
     NobodyHeard,
     RenewWake,
+    ShortenLease,
     StillPending,
     TimedOut,
     Unclear,
@@ -91,6 +92,8 @@ class Steps:
             await self.wake(entry)
         if need.action is Action.CANCEL:
             await self.take_back(entry)
+        if need.action is Action.SHORTEN:
+            await self._desk.apply(entry.approval_id, ShortenLease())
         return await self._desk.get(entry.approval_id) or entry
 
     async def wake(self, entry: Entry) -> None:

@@ -75,6 +75,7 @@ WHY: Final = {
     "T21": "Canon had it after others took it over",
     "T22": "the check that had the decision was given up; the agent is to be told",
     "T23": "still telling the agent",
+    "T24": "a wrong clock had put the end of its lease out of reach",
 }
 
 

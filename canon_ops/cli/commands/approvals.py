@@ -14,12 +14,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 import click
 
 from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry, Status
-from canon_hermes_plugin.approvals.needs import Action, need_of
+from canon_hermes_plugin.approvals.needs import Need, Standing, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
@@ -30,8 +31,18 @@ from canon_ops.runtime.clock import SystemClock
 
 __all__ = ["export_command", "find_entry", "list_command", "registry_of", "row_of", "show_command", "time_text"]
 
-_NEEDS = {Action.ASK: "reconcile", Action.CANCEL: "reconcile", Action.WAKE: "wake", Action.WAIT: "reconcile"}
+_STANDS: Final[dict[Standing, str]] = {
+    Standing.AT_WORK: "being worked on",
+    Standing.WAITING: "waiting for the human",
+    Standing.ANSWERED: "decided, not yet collected",
+    Standing.OVERDUE: "past its expiry, not yet settled",
+    Standing.IN_DOUBT: "in doubt",
+    Standing.UNTOLD: "decided, agent not yet told",
+    Standing.TO_TAKE_BACK: "to be taken back",
+    Standing.SETTLED: "",
+}
 _SUMMARY_CHARS = 40
+LOOK_AT_GATEWAY: Final = "canon-ops gateway status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +61,11 @@ class Approval:
 
     Attributes:
         agent_id: whose gateway it belongs to; null for one that the published plugin wrote.
-        needs: "reconcile", "wake" or "nothing".
-        why: why it needs that.
+        standing: whose turn it is: "waiting" (the human's), "answered" (decided at Canon, not collected), "overdue",
+            "in_doubt", "untold" (decided, the agent not told), "to_take_back", "at_work" or "settled".
+        needs: what has to be done here: "reconcile", "wake" or "nothing".
+        why: why it stands so.
+        next: the command that brings it on; null when there is nothing to do here.
     """
 
     approval_id: str
@@ -65,8 +79,10 @@ class Approval:
     responded_by: str | None
     wake_status: str | None
     lease: Lease | None
+    standing: str
     needs: str
     why: str
+    next: str | None
     agent_id: str | None
 
 
@@ -141,11 +157,12 @@ def list_command(
                 _state(row),
                 _cut(row.summary),
                 _day(row.expires_at),
-                "" if row.needs == "nothing" else row.needs,
+                _STANDS[Standing(row.standing)],
             )
             for row in found
         ]
-        view.append(Table(("approval", "state", "summary", "expires", "needs"), rows, whole=frozenset({0})))
+        view.append(Table(("approval", "state", "summary", "expires", "stands"), rows, whole=frozenset({0})))
+        view += _what_helps(found)
     else:
         view.append(
             Line(
@@ -160,10 +177,23 @@ def list_command(
     return Result(ApprovalList(str(store.file), found, damaged), view)
 
 
+def _what_helps(rows: Sequence[Approval]) -> list[Block]:
+    """One line a kind of need, with its command; a person reads it under the table."""
+    asked, untold = (sum(row.needs == need for row in rows) for need in ("reconcile", "wake"))
+    lines: list[Block] = []
+    if asked:
+        said = f"{asked} to be looked up at Canon: canon-ops approvals reconcile"
+        lines.append(Line(said, Mark.WARNING, for_people_only=True))
+    if untold:
+        said = f"{untold} to be told to the agent, which its running gateway does: {LOOK_AT_GATEWAY}"
+        lines.append(Line(said, Mark.WARNING, for_people_only=True))
+    return lines
+
+
 @declare("approvals show", data=Approval, examples=("canon-ops approvals show hermes-1b2c3d4e5f60718293a4",))
 @click.argument("approval_id", metavar="ID")
 def show_command(context: Context, approval_id: str) -> Result:
-    """Show one approval: what was asked, of whom, how it stands, and what it needs.
+    """Show one approval: what was asked, of whom, how it stands, and what to do next.
 
     ID is its id in approvals list; a beginning of it will do when only one has it.
     """
@@ -174,6 +204,7 @@ def show_command(context: Context, approval_id: str) -> Result:
     pairs = [
         ("approval", row.approval_id),
         ("state", _state(row)),
+        ("stands", _STANDS[Standing(row.standing)] or "settled"),
         ("summary", _cut(row.summary, 400) or "none"),
         ("conversation", row.conversation_id),
         ("asked of", row.response_user_id or "whoever Canon chooses"),
@@ -186,10 +217,9 @@ def show_command(context: Context, approval_id: str) -> Result:
     if row.lease is not None:
         until = "until" if row.lease.live else "over since"
         pairs.append(("lease", f"{row.lease.kind}, {row.lease.owner or 'somebody'}, {until} {row.lease.expires_at}"))
-    if row.needs == "nothing":
+    if row.next is None:
         return Result(row, (Fields(pairs),))
-    advice = Item(Mark.WARNING, f"needs {row.needs}", row.why, fix=f"canon-ops approvals reconcile {row.approval_id}")
-    return Result(row, (Fields(pairs), advice))
+    return Result(row, (Fields(pairs), Item(Mark.WARNING, f"needs {row.needs}", row.why, fix=row.next)))
 
 
 @declare(
@@ -286,10 +316,23 @@ def row_of(entry: Entry) -> Approval:
         lease=None
         if lease is None
         else Lease(lease[0].value, lease[1].owner, time_text(lease[1].expires_at_ms), lease[1].is_live(now_ms)),
-        needs=_NEEDS.get(need.action, "nothing"),
+        standing=need.standing.value,
+        needs=_needs(need),
         why=need.why,
+        next=_next(entry, need),
         agent_id=entry.owner.agent_id if entry.owner else None,
     )
+
+
+def _needs(need: Need) -> str:
+    if not need.standing.is_somebodys_turn_here:
+        return "nothing"
+    return "wake" if need.standing is Standing.UNTOLD else "reconcile"
+
+
+def _next(entry: Entry, need: Need) -> str | None:
+    commands = {"wake": LOOK_AT_GATEWAY, "reconcile": f"canon-ops approvals reconcile {entry.approval_id}"}
+    return commands.get(_needs(need))
 
 
 def _state(row: Approval) -> str:

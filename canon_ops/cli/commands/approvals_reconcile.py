@@ -32,15 +32,17 @@ JOBS = 16  # ours: Canon limits what is sent to conversations, not how often it 
 _WORDS = {
     Action.ASK: "ask Canon",
     Action.CANCEL: "take back",
+    Action.SHORTEN: "shorten its lease",
     Action.WAKE: "left to the gateway",
     Action.WAIT: "wait",
     Action.NOTHING: "nothing",
 }
+_ACTING = (Action.ASK, Action.CANCEL, Action.SHORTEN)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What is to be done about one approval: "ask", "cancel", "wake", "wait" or "nothing", and why.
+    """What is to be done about one approval: "ask", "cancel", "shorten" (its lease), "wake", "wait" or "nothing".
 
     Attributes:
         until: when the lease that is waited for ends.
@@ -96,7 +98,7 @@ def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], a
     book = store.read()
     chosen = [find_entry(book, name, store) for name in approval_ids] if approval_ids else list(book)
     plan = {entry.approval_id: need_of(entry, now_ms=SystemClock().now_ms()) for entry in chosen}
-    acting = [entry for entry in chosen if plan[entry.approval_id].action in (Action.ASK, Action.CANCEL)]
+    acting = [entry for entry in chosen if plan[entry.approval_id].action in _ACTING]
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     if apply and acting:
@@ -169,7 +171,7 @@ def _answer(
     if applied and counts:
         said = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
         view.append(Line(f"Asked Canon: {said}.", Mark.ERROR if counts["error"] else Mark.OK))
-    elif any(row.action in ("ask", "cancel") for row in busy):
+    elif any(row.action in _ACTING for row in busy):
         view.append(Line("Nothing was asked yet; --apply carries this out.", for_people_only=True))
     view += [Item(Mark.ERROR, problem.code, problem.message, problem.fix) for problem in problems]
     if waiting:

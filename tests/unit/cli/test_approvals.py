@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.owner import Owner
 from canon_ops.errors import ExitCode
 from canon_ops.operate.prompts import Question
-from canon_ops.runtime.clock import ManualClock
+from canon_ops.runtime.clock import ManualClock, SystemClock
 from tests.support.scripted_prompts import ScriptedPrompts
 from tests.unit.cli.conftest import Runner
 
@@ -59,9 +60,9 @@ def test_the_newest_comes_first(program: Runner, file: Path) -> None:
     rows = [line.split("\t") for line in program("approvals", "list").out.splitlines()]
 
     assert [(row[0], row[1], row[4]) for row in rows] == [
-        ("hermes-3", "resolved: deny", "wake"),
-        ("hermes-2", "consuming", "reconcile"),
-        ("hermes-1", "pending", "reconcile"),
+        ("hermes-3", "resolved: deny", "decided, agent not yet told"),
+        ("hermes-2", "consuming", "in doubt"),
+        ("hermes-1", "pending", "waiting for the human"),
     ]
     assert rows[1][2] == "=2+2 for Acme"
     assert len(program("approvals", "list", "--state", "pending").out.splitlines()) == 1
@@ -93,10 +94,48 @@ def test_one_approval(program: Runner, file: Path) -> None:
 
     assert "File invoice 12345" in out
     assert "resolved: deny" in out
-    assert "canon-ops approvals reconcile hermes-3" in out
+    assert "decided, agent not yet told" in out
+    assert "canon-ops gateway status" in out, "telling the agent is its gateway's business"
+    assert "canon-ops approvals reconcile hermes-2" in program("approvals", "show", "hermes-2").out
+    assert "needs" not in program("approvals", "show", "hermes-1").out, "it is the human's turn"
     assert program("approvals", "show", "hermes-3", "--json").json["data"]["decision"] == "deny"
     ran = program("approvals", "show", "hermes")
     assert (ran.code, "Several approvals begin" in ran.err) == (1, True)
+
+
+FAR, PAST = 9e12, 1
+STANDINGS: dict[str, tuple[dict[str, Any], str]] = {
+    "at_work": ({"status": "creating", "createClaimId": "c", "createClaimExpiresAt": "soon"}, "nothing"),
+    "waiting": ({"status": "pending"}, "nothing"),
+    "answered": ({"status": "pending", "receiptPending": True}, "reconcile"),
+    "overdue": ({"status": "pending", "expiresAt": PAST}, "reconcile"),
+    "in_doubt": ({"status": "pending", "reconcilePending": True}, "reconcile"),
+    "in_doubt, creation": ({"status": "creating", "createClaimId": "c", "createClaimExpiresAt": PAST}, "reconcile"),
+    "in_doubt, clock": ({"status": "consuming", "consumeClaimId": "c", "consumeClaimExpiresAt": FAR}, "reconcile"),
+    "untold": ({"status": "resolved", "decision": "deny", "wakeStatus": "pending"}, "wake"),
+    "to_take_back": ({"status": "orphaned", "cancelPending": True}, "reconcile"),
+    "settled": ({"status": "resolved", "decision": "allow"}, "nothing"),
+}
+
+
+@pytest.mark.parametrize("case", STANDINGS)
+def test_whose_turn_it_is(program: Runner, file: Path, case: str) -> None:
+    """What waits for its human in peace needs nobody here; everything else has one command that brings it on."""
+    fields, needs = STANDINGS[case]
+    entry = {"approvalId": "hermes-1", "conversationId": "c", "expiresAt": FAR, **fields}
+    if entry.get("createClaimExpiresAt") == "soon":
+        entry["createClaimExpiresAt"] = SystemClock().now_ms() + 60_000
+    file.write_text(json.dumps({"hermes-1": entry}))
+
+    (item,) = program("approvals", "list", "--json").json["data"]["approvals"]
+    screen, shown = program("approvals", "list", terminal=True).out, program("approvals", "show", "hermes-1").out
+    found = program("approvals", "list", "--needs", needs, "--json").json["data"]["approvals"]
+
+    helps = {"nothing": None, "reconcile": "canon-ops approvals reconcile hermes-1", "wake": "canon-ops gateway status"}
+    assert (item["standing"], item["needs"], item["next"]) == (case.split(",")[0], needs, helps[needs])
+    assert [row["approval_id"] for row in found] == ["hermes-1"]
+    assert ("canon-ops" in screen, "canon-ops" in shown) == (needs != "nothing",) * 2
+    assert item["next"] is None or item["next"] in shown
 
 
 def test_looking_changes_nothing(program: Runner, file: Path) -> None:

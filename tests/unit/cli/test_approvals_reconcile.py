@@ -76,7 +76,12 @@ def test_without_apply_nothing_is_asked(program: Runner, user: User, canon: Cano
     ran = program("approvals", "reconcile", "--json")
 
     (row,) = ran.json["data"]["plan"]
-    assert (ran.code, row["action"], row["why"], row["agent_id"]) == (0, "ask", "it is open", "agent_sandbox")
+    assert (ran.code, row["action"], row["why"], row["agent_id"]) == (
+        0,
+        "ask",
+        "it waits for the human",
+        "agent_sandbox",
+    )
     assert store.file.read_bytes() == before
 
 
@@ -128,6 +133,26 @@ def test_a_live_lease_is_not_taken(program: Runner, user: User, canon: CanonSand
     (row,) = ran.json["data"]["plan"]
     assert (row["action"], row["until"] is not None, row["status"]) == ("wait", True, "consuming")
     assert store.file.read_bytes() == before
+
+
+def test_a_lease_out_of_reach_is_brought_back(
+    program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore
+) -> None:
+    """A clock was wrong when it was taken: the plan says so, and --apply shortens it without asking Canon."""
+    asked(canon, store, "hermes-1")
+    held = store.apply_one("hermes-1", ClaimConsume("theirs", "gateway 7")).entry
+    assert held is not None
+    root = {"hermes-1": dict(held.with_(consumeClaimExpiresAt=9e12).fields)}
+    store.file.write_text(json.dumps(root))
+
+    planned = program("approvals", "reconcile", "--json").json["data"]["plan"]
+    ran = program("approvals", "reconcile", "--apply", "--json").json["data"]["plan"]
+
+    assert [(row["action"], "a clock was wrong" in row["why"]) for row in planned] == [("shorten", True)]
+    assert [(row["action"], row["status"]) for row in ran] == [("shorten", "consuming")]
+    (entry,) = store.read()
+    assert 0 < entry.fields["consumeClaimExpiresAt"] - SystemClock().now_ms() <= 60_000
+    assert store.audit()[1][-1].number == "T24"
 
 
 def test_an_agent_without_a_key_here(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:

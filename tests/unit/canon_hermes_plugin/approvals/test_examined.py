@@ -108,7 +108,7 @@ SEEDED = [
         entry(status="consuming", **claim("consume", NOW + 48 * HOUR)),
         Status.WARNING,
         "a clock was wrong",
-        "net.clock",
+        "reconcile hermes-a --apply",
         id="clock-jumped",
     ),
     pytest.param(

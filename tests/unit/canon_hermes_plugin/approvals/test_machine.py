@@ -22,6 +22,7 @@ from canon_hermes_plugin.approvals.events import (
     RenewWake,
     Reserve,
     SeeReceipt,
+    ShortenLease,
     StillPending,
     TimedOut,
     Unclear,
@@ -337,6 +338,28 @@ def test_t19_a_wake_ends() -> None:
     assert (again.wake_status, again.is_receipt_pending) == (WakeStatus.PENDING, True)
     unchanged(entry, FinishWake("stale", is_delivered=True), "T19")
     unchanged(done, FinishWake("held", is_delivered=False), "T19")
+
+
+@pytest.mark.parametrize(
+    ("status", "wake", "kind", "longest_ms"),
+    [
+        (Status.CREATING, None, ClaimKind.CREATE, 300_000),
+        (Status.CONSUMING, None, ClaimKind.CONSUME, 60_000),
+        (Status.RESOLVED, WakeStatus.DELIVERING, ClaimKind.WAKE, 60_000),
+    ],
+)
+def test_t24_a_lease_that_is_out_of_reach(
+    status: Status, wake: WakeStatus | None, kind: ClaimKind, longest_ms: int
+) -> None:
+    """It ends as a lease of now would, and stays its holder's; one that can be real is left as it is."""
+    far = at(status, wake=wake).with_claim(kind, Claim("held", NOW + 2 * longest_ms + 1, "other"))
+
+    after = changed(far, ShortenLease(), "T24")
+
+    assert after == far.with_claim(kind, Claim("held", NOW + longest_ms, "other"))
+    unchanged(far.with_claim(kind, Claim("held", NOW + 2 * longest_ms)), ShortenLease(), "T24")
+    unchanged(at(status, wake=wake, live=False), ShortenLease(), "T24")
+    unchanged(at(Status.PENDING), ShortenLease(), "T24")
 
 
 @pytest.mark.parametrize("event", [RejectCreation("c", "no"), ClaimConsume("c"), SeeReceipt(), ClaimWake("c")])

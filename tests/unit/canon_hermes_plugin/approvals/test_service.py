@@ -924,21 +924,40 @@ async def test_a_start_comes_back_to_what_it_could_not_claim(world: Approving) -
     assert [one[1] for one in world.canon.consumes].count(other) == 1, "what went well is not asked about again"
 
 
-async def test_a_lease_that_never_ends_costs_nothing(world: Approving) -> None:
-    """R10.45, D46: one lease of a clock that was wrong is looked at once a minute, and the others are left alone."""
+async def test_a_lease_that_a_clock_put_out_of_reach(world: Approving) -> None:
+    """R10.45, D46: its holder keeps as much time as any, and then it is asked about; the others are left alone."""
     stuck, other = await ask(world), await ask(world)
+    world.canon.answer(stuck, "allow")
     world.clock._elapsed_s += 10**9
     world.store.apply_one(stuck, ClaimConsume("skewed", "p0"))
     world.clock._elapsed_s -= 10**9
 
     starting = asyncio.create_task(world.service.passes.settle_start())
-    for _ in range(5):
-        await until(lambda: world.clock.sleepers)
-        await world.clock.advance(60)
-    starting.cancel()
-    await asyncio.gather(starting, return_exceptions=True)
+    await until(lambda: world.clock.sleepers)
+    await world.clock.advance(59)
+    assert [one[1] for one in world.canon.consumes] == [other], "nobody takes a lease that may be held"
+    await world.clock.advance(1.1)
+    await starting
 
-    assert [one[1] for one in world.canon.consumes] == [other]
+    assert [one[1] for one in world.canon.consumes] == [other, stuck]
+    assert [wake.approval_id for wake in world.inbox.wakes.values()] == [stuck]
+
+
+async def test_a_scan_brings_a_lease_back_into_reach(world: Approving) -> None:
+    """R10.40: a clock that was wrong while a gateway ran is met by the periodic look, too."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "deny")
+    world.clock._elapsed_s += 10**9
+    world.store.apply_one(approval_id, ClaimConsume("skewed", "p0"))
+    world.clock._elapsed_s -= 10**9
+
+    await world.service.passes.follow_up(approval_id)
+    assert await world.service.passes.due() == (), "its holder has as much time as any"
+    world.clock._elapsed_s += 61
+    assert await world.service.passes.due() == (approval_id,)
+    await world.service.passes.follow_up(approval_id)
+
+    assert world.entry(approval_id)["decision"] == "deny"
 
 
 async def test_agents_that_share_a_home(world: Approving) -> None:
