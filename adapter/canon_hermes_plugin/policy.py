@@ -2,7 +2,7 @@
 
 Canon has decided about membership, blocks and agents before an event reaches us, and the host asks no allowlist for
 this platform. What is left is the operator's own list of people: it is enforced here. It names people only; an agent's
-message was admitted by Canon's rules for agents.
+message was admitted by Canon's rules for agents. Who is no agent of Canon's own word is a person.
 
 Source: decision C2; canon-adapter R3.3.
 """
@@ -56,6 +56,6 @@ def may_start_turn(created: MessageCreated, access: UserAccess) -> Allowed | Ref
 
 
 def _is_listed(message: InboundMessage, access: UserAccess) -> bool:
-    if access.allow_all or access.allowed is None or not message.is_from_human:
+    if access.allow_all or access.allowed is None or message.is_from_agent:
         return True
     return message.sender_id is not None and access.is_listed(message.sender_id)

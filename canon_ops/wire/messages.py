@@ -218,6 +218,11 @@ class InboundMessage:
         return self.sender_type == "human"
 
     @property
+    def is_from_agent(self) -> bool:
+        """Canon says that an agent sent it; a kind that is missing, or that we do not know, is not that."""
+        return self.sender_type == "ai_agent"
+
+    @property
     def slots(self) -> tuple[Attachment | None, ...]:
         """The attachments at their places; None where the list holds something that is no object."""
         listed = self.raw.get("attachments")

@@ -50,10 +50,16 @@ def test_the_verdict_decides_alone(verdict: str | None, metadata: dict[str, str]
         pytest.param(UserAccess(False, None), "u1", "human", True, id="no list"),
         pytest.param(UserAccess(False, frozenset({"u2"})), None, "human", False, id="without id"),
         pytest.param(UserAccess(False, frozenset({"u2"})), "a1", "ai_agent", True, id="agents are Canon's matter"),
+        pytest.param(UserAccess(False, frozenset({"u2"})), "u1", None, False, id="no kind"),
+        pytest.param(UserAccess(False, frozenset({"u2"})), "u1", "", False, id="empty kind"),
+        pytest.param(UserAccess(False, frozenset({"u2"})), "u1", "AI_AGENT", False, id="not Canon's word"),
+        pytest.param(UserAccess(False, frozenset({"u2"})), "u1", "agent", False, id="nearly Canon's word"),
+        pytest.param(UserAccess(False, frozenset({"u2"})), "u1", "system", False, id="unknown kind"),
+        pytest.param(UserAccess(False, frozenset({"u1"})), "u1", "guest", True, id="unknown kind, listed"),
     ],
 )
-def test_the_list_names_people(access: UserAccess, sender: str | None, sender_type: str, admitted: bool) -> None:
-    """C2: a person who is not listed starts no turn, whatever the verdict; agents are not in the list."""
+def test_the_list_names_people(access: UserAccess, sender: str | None, sender_type: str | None, admitted: bool) -> None:
+    """C2: who is not listed starts no turn, whatever the verdict; only what Canon calls an agent needs no place in it."""
     decision = may_start_turn(message("run_turn", senderId=sender, senderType=sender_type), access)
 
     assert isinstance(decision, Allowed) is admitted
