@@ -195,6 +195,8 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         session_of=port.session_of,
         files=intake,
         holds=port.holds,
+        clock=clock,
+        rng=rng,
     )
     inflow = Inflow(
         handing,

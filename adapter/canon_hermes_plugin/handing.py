@@ -5,12 +5,16 @@ host gets is built in the last moment before: the room is looked up if nobody ha
 the author's corrections are put in, the background that was said before goes with it and comes back when the host does
 not take it.
 
+A message whose room nobody has described waits until Canon has been asked: routed as a direct chat, a group would share
+one session among its members. It holds up its own conversation only.
+
 Source: Canon adapter R3.1, R3.9; defects D35, D59.
 """
 
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Protocol
@@ -27,10 +31,13 @@ from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
 from canon_hermes_plugin.inert import Neutraliser
 from canon_hermes_plugin.rooms import Rooms
 from canon_hermes_plugin.suppressed import Suppressed
+from canon_ops.client.errors import RequestFailed
 from canon_ops.errors import CanonOpsError
+from canon_ops.runtime.clock import Clock
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.messages import MessageCreated
+from canon_ops.wire.retry import reconnect_delays
 
 __all__ = ["Files", "Handing"]
 
@@ -79,6 +86,8 @@ class Handing:
         session_of: Callable[[Request], str],
         files: Files,
         holds: Callable[[str], bool],
+        clock: Clock,
+        rng: random.Random,
     ) -> None:
         self.identity = identity
         self.holds = holds
@@ -96,6 +105,8 @@ class Handing:
         self._inbox = inbox
         self._session_of = session_of
         self._files = files
+        self._clock = clock
+        self._rng = rng
         self._corrections = Corrections()
 
     def admit(self, created: MessageCreated, *, is_our_approval: Callable[[str], bool] = lambda _: False) -> Admission:
@@ -155,7 +166,8 @@ class Handing:
         """
         corrected, media = self._corrected(wake), Media()
         if corrected is not None:
-            media = await self._prepared(corrected)
+            await self._look_up(corrected)
+            media = await self._files.take(corrected)
             corrected = self._corrected(corrected)  # that may have taken a while
         if corrected is None:
             self._files.let_go(wake.conversation_id, wake.created.message.id)
@@ -175,14 +187,9 @@ class Handing:
         return session
 
     async def request(self, wake: Wake, item: Item) -> Request:
-        """What the host gets of a message whose run it begins by itself."""
-        return self._request(wake, await self._prepared(wake), item, item.item_id)
-
-    async def _prepared(self, wake: Wake) -> Media:
-        """Everything that takes time."""
-        if not wake.is_room_known:
-            await self._look_up(wake.conversation_id)
-        return await self._files.take(wake)
+        """What the host gets of a message whose run it begins by itself, in a session that it has chosen already."""
+        await self._look_up(wake, insists=False)
+        return self._request(wake, await self._files.take(wake), item, item.item_id)
 
     def _request(self, wake: Wake, media: Media, item: Item | None, item_id: str) -> Request:
         """What the host is handed; of a message whose run died it is the same turn, and marked."""
@@ -214,9 +221,22 @@ class Handing:
         if correction is not None and message_id is not None:
             self._amend(message_id, correction.text)
 
-    async def _look_up(self, conversation_id: str) -> None:
-        """A room that nobody has described decides which session its members share, so Canon is asked first."""
-        try:
-            await self.refresh_rooms()
-        except CanonOpsError as error:
-            logger.warning("Canon did not describe conversation %s: %s", conversation_id, error.what)
+    async def _look_up(self, wake: Wake, *, insists: bool = True) -> None:
+        """Ask Canon for a room that nobody has described, until it answers. Source: D35.
+
+        Args:
+            insists: whether the message waits for that.
+        """
+        for pause_s in reconnect_delays(self._rng):
+            if wake.is_room_known or self.state.rooms.is_known(wake.conversation_id):
+                return
+            try:
+                await self.refresh_rooms()
+            except CanonOpsError as error:
+                logger.warning("Canon did not describe conversation %s: %s", wake.conversation_id, error.what)
+                if not insists:
+                    return
+                asked_for_s = error.retry_after_s if isinstance(error, RequestFailed) else None
+                await self._clock.sleep(max(pause_s, asked_for_s or 0.0))
+            else:
+                return  # Canon does not count it among our rooms: nothing is known of it, and nothing is remembered

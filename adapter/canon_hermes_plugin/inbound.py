@@ -113,7 +113,7 @@ class Wake:
     """The message starts a turn.
 
     Attributes:
-        is_room_known: when False, refresh the conversations before :func:`request`; if that does not help, go on.
+        is_room_known: when False, have Canon describe the conversation before :func:`request`.
     """
 
     created: MessageCreated

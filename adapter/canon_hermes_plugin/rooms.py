@@ -2,7 +2,8 @@
 
 The answers must not wander. A group whose first message was routed as a direct chat would share one session among its
 members and lose it with the second message. So a room that nobody has described is looked up before its first message
-is routed (:attr:`Rooms.is_known` is what the shell asks), and the kind of session, once used, stays.
+is routed (:attr:`Rooms.is_known` is what the shell asks), and the kind of session, once used, stays. Not knowing is no
+kind: it is never kept.
 
 Source: canon-adapter R2.13, R2.16, R3.13, R3.16, R3.20, R3.22; defect D35.
 """
@@ -98,7 +99,9 @@ def changed(state: Rooms, conversation_id: str, changes: JsonObject) -> Rooms:
 
 
 def routed(state: Rooms, conversation_id: str) -> Rooms:
-    """A message of the conversation goes to the host: its kind of session stays from now on."""
+    """A message of the conversation goes to the host: its kind of session, once it is known, stays from now on."""
+    if not state.is_known(conversation_id):
+        return state
     sessions = _bounded(state.sessions, conversation_id, state.is_group(conversation_id))
     return state if sessions is state.sessions else replace(state, sessions=sessions)
 

@@ -525,9 +525,9 @@ def test_an_unknown_room_is_asked_about_before_routing() -> None:
 
 
 def test_a_room_keeps_its_kind_of_session() -> None:
-    """D35: what the first message was routed as, the following ones are too."""
+    """D35: what the first message of a known room was routed as, the following ones are too."""
     desk = Desk()
-    desk.deliver(human())
+    desk.deliver(human() | {"conversation": {"id": "c1", "type": "direct"}})
     desk.deliver(human() | {"conversation": {"id": "c1", "type": "group"}})
 
     assert [handed.is_group for handed in desk.requests] == [False, False]

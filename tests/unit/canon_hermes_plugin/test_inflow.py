@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from canon_hermes_plugin.inert import inert_name
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
 from canon_ops.client.errors import ServiceTrouble
+from canon_ops.runtime.clock import Clock, ManualClock, SystemClock
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.sse import Frame
@@ -97,7 +99,7 @@ async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
         yield kept
 
 
-def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
+def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY, clock: Clock | None = None) -> Inflow:
     handing = Handing(
         identity=ME,
         conversations=(Conversation("c1", "direct"),),
@@ -111,6 +113,8 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY) -> Inflow:
         session_of=lambda request: f"session of {request.conversation_id}",
         files=NoFiles(),
         holds=lambda message_id: message_id in host.held,
+        clock=clock or SystemClock(),
+        rng=random.Random(5),
     )
     return Inflow(
         handing,
@@ -306,16 +310,39 @@ async def test_an_unknown_room_is_looked_up_first(kept: Kept) -> None:
     assert (host.listings, host.requests[0].is_group) == (1, True)
 
 
-async def test_a_room_that_cannot_be_looked_up_is_answered_all_the_same(kept: Kept) -> None:
-    """When Canon does not describe a room the message goes on as a direct one, instead of being lost."""
+async def test_a_message_waits_until_its_room_can_be_looked_up(kept: Kept) -> None:
+    """D35: a failed look-up decides nothing; it is made again, and holds up no other conversation."""
+    host, clock = Host(), ManualClock()
+    host.listing = ServiceTrouble(503, None, "busy", 20.0)
+    flow = inflow(host, kept, clock=clock)
+
+    await flow.take(message("m1", "evt-1", room="c9"))
+    await flow.take(message("m2", "evt-2", room="c9"))
+    await flow.take(message("m3", "evt-3", room="c1"))
+    await until(lambda: host.taken and host.listings)
+    await clock.advance(19)
+    assert (host.taken, host.listings, flow.cursor) == (["m3"], 1, None)
+
+    host.listing = (Conversation("c9", "group"),)
+    await clock.advance(2)
+    await flow.drain()
+
+    assert (host.taken, host.listings, flow.cursor) == (["m3", "m1", "m2"], 2, "evt-3")
+    assert [request.is_group for request in host.requests[1:]] == [True, True]
+
+
+async def test_a_room_that_canon_does_not_list_is_asked_about_again(kept: Kept) -> None:
+    """D35, R3.20: what Canon does not count among our rooms counts as direct, for this message alone."""
     host = Host()
-    host.listing = ServiceTrouble(503, None, "busy")
     flow = inflow(host, kept)
 
     await flow.take(message("m1", "evt-1", room="c9"))
     await flow.drain()
+    host.listing = (Conversation("c9", "group"),)
+    await flow.take(message("m2", "evt-2", room="c9"))
+    await flow.drain()
 
-    assert (host.taken, host.requests[0].is_group, flow.cursor) == (["m1"], False, "evt-1")
+    assert (host.listings, [request.is_group for request in host.requests]) == (2, [False, True])
 
 
 async def test_changed_rooms_are_known_at_once(kept: Kept) -> None:

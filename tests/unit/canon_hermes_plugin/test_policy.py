@@ -59,7 +59,7 @@ def test_the_verdict_decides_alone(verdict: str | None, metadata: dict[str, str]
     ],
 )
 def test_the_list_names_people(access: UserAccess, sender: str | None, sender_type: str | None, admitted: bool) -> None:
-    """C2: who is not listed starts no turn, whatever the verdict; only what Canon calls an agent needs no place in it."""
+    """C2: who is not listed starts no turn, whatever the verdict; only what Canon calls an agent needs no place."""
     decision = may_start_turn(message("run_turn", senderId=sender, senderType=sender_type), access)
 
     assert isinstance(decision, Allowed) is admitted

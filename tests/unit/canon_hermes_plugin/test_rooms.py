@@ -68,8 +68,8 @@ def test_another_change_leaves_the_kind_alone() -> None:
 
 
 def test_a_session_keeps_its_kind() -> None:
-    """D35: once a message was routed as a direct chat, learning better does not move the conversation."""
-    state = routed(Rooms(), "c1")
+    """D35: once a message was routed as of a direct chat, a room that changes does not move the conversation."""
+    state = routed(listed(Rooms(), [room(type="direct")]), "c1")
 
     state = listed(state, [room(type="group")])
 
@@ -103,8 +103,15 @@ def test_the_memory_is_bounded() -> None:
     """D35: the rooms longest unheard of are forgotten first."""
     state = Rooms()
     for number in range(ROOMS + 2):
-        state = routed(state, f"c{number}")
+        state = routed(listed(state, [Conversation(f"c{number}", "group")]), f"c{number}")
 
     assert len(state.sessions) == ROOMS
     assert "c0" not in state.sessions
     assert f"c{ROOMS + 1}" in state.sessions
+
+
+def test_a_session_of_an_unknown_kind_is_not_kept() -> None:
+    """D35: what was routed while nobody knew the room decides nothing about what comes when it is known."""
+    state = listed(routed(Rooms(), "c1"), [Conversation("c1", "group")])
+
+    assert (state.is_known("c1"), state.is_group("c1"), routed(state, "c1").sessions) == (True, True, {"c1": True})
