@@ -324,7 +324,7 @@ function __canon_ops_options
             printf '%s\t%s\n' \
                 '--python' 'The host\'s interpreter, instead of the one that is found.' \
                 '--source' 'What to put into the host\'s interpreter.  [default: the running version of canon-ops]' \
-                '--all-profiles' 'Every Hermes profile that enables the plugin, one after the other.' \
+                '--all-profiles' 'Every Hermes profile that enables a plugin of ours, one after the other.' \
                 '--dry-run' 'Say what would change; change nothing.' \
                 '--diff' 'Show the change line by line.' \
                 '--if-unchanged' 'Change nothing unless FILE is still the one with this digest; FILE may be left out where only one file changes, and a relative one lies in the Hermes home.' \

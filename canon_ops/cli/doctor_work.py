@@ -31,7 +31,6 @@ from canon_ops.errors import ExitCode
 from canon_ops.hermes.home_list import homes_beside
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import ImportsAhead
-from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.completion_place import Scripts, Shell
 from canon_ops.operate.prompts import Question
 from canon_ops.runtime.clock import SystemClock
@@ -97,7 +96,6 @@ def _examine(
         replace(context.writing("doctor --fix", call.write), home=home),
         choose(diagnosis, Status(call.severity_min or "warning")),
         context.prompts,
-        platform=PLATFORMS["canon"],
         python=call.python,
         show_diff=asks,
     )

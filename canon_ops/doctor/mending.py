@@ -22,7 +22,6 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.disk import explain
 from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import FileChange, Transaction, digest
-from canon_ops.hermes.platforms import PlatformNames
 from canon_ops.operate.bring_back import bring_back
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.install import InstallOutcome
@@ -130,7 +129,6 @@ def mend(
     verdicts: Sequence[Verdict],
     prompts: Prompts,
     *,
-    platform: PlatformNames,
     python: Path | None = None,
     show_diff: bool = False,
 ) -> Mended:
@@ -161,9 +159,7 @@ def mend(
     refused, outcome = [*plan.refused, *still_open], None
     if packages:
         try:
-            outcome = bring_back(
-                writing.home, writing.environ, prompts, platform=platform, python=python, dry_run=writing.dry_run
-            )
+            outcome = bring_back(writing.home, writing.environ, prompts, python=python, dry_run=writing.dry_run)
             done += packages
         except CanonOpsError as error:
             refused += [Refused(verdict, error) for verdict in packages]

@@ -218,7 +218,7 @@ class MakePrivate:
 
 @dataclass(frozen=True, slots=True)
 class RestorePackage:
-    """Install again: the recorded wheel, or the running version where none is recorded, and what config.yaml lacks.
+    """Put the package into the host again, and nothing else: the recorded wheel, else the running version.
 
     Carried out by :func:`canon_ops.operate.bring_back.bring_back`.
     """

@@ -1,8 +1,8 @@
 """Putting the package into the host again after an update of Hermes took it out: what ``doctor --fix`` does about it.
 
-The recorded wheel is used, so the operator gets the version that ran before and no index is asked for it. Where the
-record has none, it is the running version. Everything else is an ordinary installation, which finds the configuration
-as it should be and leaves it.
+The package and nothing else: no platform is switched on, no access is opened, for a repair is no wish for either
+(decision record 0038). The recorded wheel is used, so the operator gets the version that ran before and no index is
+asked for it. Where the record has none, it is the running version.
 
 Source: cases BR-33; hermes-host 2.3.
 """
@@ -12,14 +12,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from canon_ops.errors import RefusedError
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.platforms import PlatformNames
 from canon_ops.operate.install import InstallOptions, InstallOutcome, install
 from canon_ops.operate.installation import read_installation
 from canon_ops.operate.package.store import PackageStore
 from canon_ops.operate.prompts import Prompts
+from canon_ops.operate.served import platforms_served
 
-__all__ = ["bring_back"]
+__all__ = ["NothingToBringBack", "bring_back"]
+
+
+class NothingToBringBack(RefusedError):
+    """No platform of ours was ever wanted in this home, so there is nobody to bring the package back for."""
+
+    code = "nothing_to_bring_back"
 
 
 def bring_back(
@@ -27,13 +34,22 @@ def bring_back(
     environ: Mapping[str, str],
     prompts: Prompts,
     *,
-    platform: PlatformNames,
     python: Path | None = None,
     dry_run: bool = False,
 ) -> InstallOutcome:
-    """Install the recorded version again; see :func:`canon_ops.operate.install.install` for the errors."""
-    recorded = read_installation(home.path).package
-    wheel = PackageStore(home.path).place(recorded.saved) if recorded else None
+    """Put the recorded version into the host again, for the platforms that the record names.
+
+    Raises:
+        NothingToBringBack: neither the record nor plugins.enabled names one.
+        and as :func:`canon_ops.operate.install.install`.
+    """
+    record = read_installation(home.path)
+    serves = platforms_served(home, record)
+    if not serves:
+        raise NothingToBringBack(
+            f"No platform of ours is recorded or enabled in {home.path}.", fix=home.own_command("install canon")
+        )
+    wheel = PackageStore(home.path).place(record.package.saved) if record.package else None
     source = str(wheel) if wheel is not None and wheel.exists() else None
-    options = InstallOptions(platform=platform, python=python, source=source)
+    options = InstallOptions(platform=serves[0], python=python, source=source, package_for=serves)
     return install(home, environ, options, prompts, dry_run=dry_run)

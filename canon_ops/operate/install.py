@@ -19,9 +19,11 @@ from pathlib import Path
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.transaction import ChangedUnderUs, Transaction, digest
+from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, discover_plugins, installed_distributions, try_imports
+from canon_ops.hermes.platforms import PlatformNames
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.heal_config import keep_comments
@@ -53,6 +55,7 @@ from canon_ops.operate.platform_files import Access
 from canon_ops.operate.platform_setup import is_set_up
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.operate.restart import restart_step
+from canon_ops.operate.served import loads
 from canon_ops.runtime.clock import Clock, SystemClock
 
 __all__ = [
@@ -219,8 +222,8 @@ def _as_the_host_is_now(plan: InstallPlan, environ: Mapping[str, str]) -> Instal
 def _carry_out(
     plan: InstallPlan, environ: Mapping[str, str], prompts: Prompts, command: str, clock: Clock
 ) -> InstallOutcome:
-    home, names = plan.home, plan.options.platform
-    label = f"{command} {names.name}"
+    home, serves = plan.home, plan.options.serves
+    label = f"{command} {' '.join(names.name for names in serves)}"
     with Transaction(home.path, label=label, clock=clock, refuse=lambda _path: refuse_managed(home)) as files:
         for change in plan.changes:
             files.expect(change.path, digest(change.before) or "")
@@ -232,7 +235,7 @@ def _carry_out(
             verified = () if plan.options.skip_package else _verify(plan, environ, prompts)
             run = Run(
                 label,
-                names.name,
+                "" if plan.options.package_for else serves[0].name,
                 clock.now_ms(),
                 before=changed.before,
                 brought=changed.brought,
@@ -316,21 +319,35 @@ def _package_changed(
 
 
 def _verify(plan: InstallPlan, environ: Mapping[str, str], prompts: Prompts) -> tuple[str, ...]:
-    """Import the plugin in the host, and ask the host's own loader about the configuration as it will be."""
-    names, host, home = plan.options.platform, plan.host, plan.home
+    """Import the plugins in the host, and ask the host's own loader about the configuration as it will be.
+
+    A plugin that somebody has switched off is imported and no more: the loader leaves it out, and that is right.
+    """
+    host, home = plan.host, plan.home
     child = home.environ(environ)
     fix = home.own_command("doctor --area plugin")
+    expected = _expected(plan)
     with prompts.progress("Asking Hermes to load the plugin"):
-        imported = try_imports(host.python, [names.package], environ=child)[names.package]
-        if not imported.ok or not imported.registers:
-            why = imported.error or "it has no register function"
-            raise InstallNotVerified(f"{names.package} does not work in {host.python}: {why}", fix=fix)
-        rows = discover_plugins(host.python, home, environ=child, config=plan.config_after())
-    row = rows.get(names.plugin)
-    if row is not None and row.enabled and row.error is None:
-        return (f"Hermes loads {names.plugin} from its {row.source}.",)
-    why = row.error if row is not None and row.error else "it is not in its list of plugins"
-    raise InstallNotVerified(f"Hermes would not load {names.plugin}, so nothing was changed: {why}", fix=fix)
+        imports = try_imports(host.python, [names.package for names in plan.options.serves], environ=child)
+        for package, imported in imports.items():
+            if not imported.ok or not imported.registers:
+                why = imported.error or "it has no register function"
+                raise InstallNotVerified(f"{package} does not work in {host.python}: {why}", fix=fix)
+        rows = discover_plugins(host.python, home, environ=child, config=plan.config_after()) if expected else {}
+    for names in expected:
+        row = rows.get(names.plugin)
+        if row is None or not row.enabled or row.error is not None:
+            why = row.error if row is not None and row.error else "it is not in its list of plugins"
+            raise InstallNotVerified(f"Hermes would not load {names.plugin}, so nothing was changed: {why}", fix=fix)
+    return tuple(f"Hermes loads {names.plugin} from its {rows[names.plugin].source}." for names in expected)
+
+
+def _expected(plan: InstallPlan) -> list[PlatformNames]:
+    """The platforms that the host's loader has to load: of an installation all, else those that are switched on."""
+    if not plan.options.package_for:
+        return [plan.options.platform]
+    config = read_config(plan.home.config_file)
+    return [names for names in plan.options.package_for if loads(config, names)]
 
 
 def _in_force(
@@ -377,7 +394,6 @@ def _next_steps(
 ) -> tuple[str, ...]:
     """What is left: a credential, a restart of a gateway that still runs on the old state, or a first start."""
     home = plan.home
-    steps = []
-    if not is_set_up(home, environ, plan.options.platform):
-        steps.append(home.own_command(f"setup {plan.options.platform.name}"))
+    unready = [names for names in plan.options.serves if not is_set_up(home, environ, names)]
+    steps = [home.own_command(f"setup {names.name}") for names in unready]
     return (*steps, *restart_step(home, changed=plan.changed, package=record.package, prompts=prompts, start=True))

@@ -73,6 +73,8 @@ class InstallOptions:
         python: the host's interpreter; None to find it.
         source: what to put there: a wheel, a folder, a name; None for the running version.
         skip_package: leave the package and the import alone; edit the configuration only.
+        package_for: leave every file alone; the package only, on behalf of these platforms. ``platform`` is then no
+            more than a name in hints.
         allow_all_users: the access switch; None leaves it to the first-run rule.
         allowed_users: ids of the people who may start turns, instead of everybody.
         consents: codes of the refusals that are waived: the deny list, a foreign distribution.
@@ -83,10 +85,16 @@ class InstallOptions:
     python: Path | None = None
     source: str | None = None
     skip_package: bool = False
+    package_for: tuple[PlatformNames, ...] = ()
     allow_all_users: bool | None = None
     allowed_users: tuple[str, ...] = ()
     consents: frozenset[str] = frozenset()
     expected: Sequence[tuple[Path | None, str]] = ()
+
+    @property
+    def serves(self) -> tuple[PlatformNames, ...]:
+        """The platforms whose plugins have to work in the host afterwards."""
+        return self.package_for or (self.platform,)
 
     def wish(self, *, is_first: bool) -> AccessWish:
         return AccessWish(self.allow_all_users, self.allowed_users, is_first)
@@ -139,6 +147,9 @@ class InstallPlan:
             f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}.",
             *(self.package.sentences() if self.package else ["Package: left alone."]),
         ]
+        if self.options.package_for:
+            labels = " and ".join(one.label for one in self.options.package_for)
+            return [*said, f"Files: no setting is touched; the package is for {labels}."]
         if self.undenies:
             said.append(f"{names.plugin} leaves plugins.disabled.")
         if names.allow_all_variable is None:
@@ -190,6 +201,8 @@ def plan_install(
     found, audited = audited_host(home, environ, options.python, host=host)
     if package is None and not options.skip_package:
         package = plan_usable_package(found, home, environ, options)
+    if options.package_for:
+        return InstallPlan(home, found, audited, options, package, Access.KEPT, False, False, (), {})
     with Transaction(home.path, dry_run=True) as files:
         config, env = home.config_file, home.env_file
         expect_unchanged(files, options.expected, home=home, changing=[config, env])
@@ -266,12 +279,14 @@ def plan_usable_package(
     plan = plan_for()
     if plan.is_change:
         return plan
-    package = options.platform.package
-    outcome = try_imports(host.python, [package], environ=home.environ(environ))[package]
-    if outcome.ok and outcome.registers:
+    packages = [names.package for names in options.serves]
+    outcomes = try_imports(host.python, packages, environ=home.environ(environ))
+    broken = [name for name in packages if not (outcomes[name].ok and outcomes[name].registers)]
+    if not broken:
         return plan
     if plan.replaceable:
         return plan_for(anew=True)
+    package, outcome = broken[0], outcomes[broken[0]]
     why = outcome.error or "it has no register function"
     raise PluginUnusable(
         f"{package} does not work in {host.python}: {why}",

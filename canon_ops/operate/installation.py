@@ -78,6 +78,7 @@ class Run:
     """One command that changed something.
 
     Attributes:
+        platform: the one that it installed; empty when it was about the package alone.
         before: the distributions that were there before and were changed; None when packages were left alone.
         brought: names of the distributions that came with it, ours among them.
         package_before: what the record said about our package until then.

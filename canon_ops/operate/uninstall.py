@@ -290,8 +290,7 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
             files.expect(change.path, digest(change.before) or "")
             files.stage(change.path, change.after, private=True)
         record = read_installation(home.path, files.read(record_file(home.path)))
-        left = replace(record, runs=tuple(run for run in record.runs if run.platform != names.name))
-        left = replace(left, package=None) if plan.removes or not left.runs else left
+        left = _record_left(record, names, package_goes=bool(plan.removes))
         if left != record:
             files.stage(record_file(home.path), left.to_bytes() if left.runs else None, private=True)
         if host is not None and plan.removes:
@@ -316,6 +315,21 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
             history_id = None
     restart = restart_step(home, changed=plan.changed, package=None, prompts=prompts, start=False)
     return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)), tuple(left_behind))
+
+
+def _record_left(record: Installation, names: PlatformNames, *, package_goes: bool) -> Installation:
+    """The record without a platform; where the package stays, what came with it is still known."""
+    runs = [run for run in record.runs if run.platform != names.name]
+    if not any(run.platform for run in runs):
+        return Installation()
+    if package_goes:
+        return Installation(None, tuple(run for run in runs if run.platform))
+    kept = (
+        replace(run, platform="", steps=()) if run.platform == names.name else run
+        for run in record.runs
+        if run.platform != names.name or run.before is not None
+    )
+    return replace(record, runs=tuple(kept))
 
 
 def _purged(plan: UninstallPlan, environ: Mapping[str, str], label: str, keyring: Keyring) -> KeyRemoved | None:

@@ -3,9 +3,11 @@
 It is an installation without edits: the same dry run, the same refusals, the same verification, the same record, so
 ``rollback`` returns to the version before. An older version is never put in place of a newer one.
 
+What is verified are the platforms that the home has (``served``): a home with Borgee alone is not asked about Canon.
+
 Several Hermes profiles often share one environment, hence one version (hermes-host 2.3). With ``all_profiles`` every
-profile that enables the plugin is upgraded; the second one of a shared environment finds the work done and only has it
-verified and recorded.
+profile that enables a plugin of ours is upgraded; the second one of a shared environment finds the work done and only
+has it verified and recorded.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.install import InstallOutcome, carry_out
 from canon_ops.operate.install_plan import InstallOptions, InstallPlan, audited_host
+from canon_ops.operate.installation import read_installation
 from canon_ops.operate.package.plan import plan_package
 from canon_ops.operate.platform_files import Access
 from canon_ops.operate.prompts import Prompts
+from canon_ops.operate.served import platforms_served
 
 __all__ = ["NothingInstalled", "UpgradeOptions", "homes_that_enable", "upgrade"]
 
@@ -41,6 +45,7 @@ class UpgradeOptions:
     """What the caller decided beforehand.
 
     Attributes:
+        platform: whom the advice is for where nothing of ours is installed.
         source: a wheel, a folder, a name; None for the running version.
     """
 
@@ -71,14 +76,15 @@ def upgrade(
     return carry_out(plan, environ, prompts, command="upgrade")
 
 
-def homes_that_enable(home: HermesHome, environ: Mapping[str, str], names: PlatformNames) -> tuple[HermesHome, ...]:
-    """``home`` and every other home below its root that enables the plugin."""
+def homes_that_enable(home: HermesHome, environ: Mapping[str, str]) -> tuple[HermesHome, ...]:
+    """``home`` and every other home below its root that enables a plugin of ours."""
+    plugins = {names.plugin for names in PLATFORMS.values()}
     found = [home]
     folders = [home.root, *sorted((home.root / "profiles").glob("*/"))]
     for folder in folders:
         with suppress(CanonOpsError):
             enabled = read_config(folder / "config.yaml").enabled_plugins or ()
-            if names.plugin in enabled and folder.absolute() != home.path:
+            if plugins & {*enabled} and folder.absolute() != home.path:
                 found.append(resolve_home(environ, hermes_home=folder))
     return tuple(found)
 
@@ -94,5 +100,6 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: UpgradeOptions,
                 fix=home.own_command(f"install {options.platform.name}"),
             )
         package = plan_package(host, environ, source=options.source, newer_only=True)
-    installing = InstallOptions(platform=options.platform, python=options.python, source=options.source)
+    serves = platforms_served(home, read_installation(home.path)) or (options.platform,)
+    installing = InstallOptions(platform=serves[0], python=options.python, source=options.source, package_for=serves)
     return InstallPlan(home, host, audited, installing, package, Access.KEPT, False, False, (), {})

@@ -20,7 +20,6 @@ from canon_ops.doctor.registry import CHECKS
 from canon_ops.doctor.run import Diagnosis, Verdict, diagnose
 from canon_ops.hermes.contract_canon import CANON_NEEDS
 from canon_ops.hermes.homes import resolve_home
-from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.completion_place import Shell
 from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.writing import Writing
@@ -122,7 +121,7 @@ class Clinic:
         """Carry out their repairs, with consent."""
         environ = self._process()
         writing = Writing(resolve_home(environ), environ, "doctor --fix")
-        return mend(writing, verdicts, Unattended(yes=True), platform=PLATFORMS["canon"], python=self.python)
+        return mend(writing, verdicts, Unattended(yes=True), python=self.python)
 
     def _process(self) -> dict[str, str]:
         return clean_environ(HOME=str(self.user)) | self.environ

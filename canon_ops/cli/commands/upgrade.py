@@ -59,7 +59,9 @@ class UpgradeReport:
     "--source", metavar="WHEEL|DIR|NAME",
     help="What to put into the host's interpreter.  [default: the running version of canon-ops]",
 )  # fmt: skip
-@click.option("--all-profiles", is_flag=True, help="Every Hermes profile that enables the plugin, one after the other.")
+@click.option(
+    "--all-profiles", is_flag=True, help="Every Hermes profile that enables a plugin of ours, one after the other."
+)
 def command(
     context: Context, write: WriteOptions, python: Path | None, source: str | None, all_profiles: bool
 ) -> Result:
@@ -69,7 +71,7 @@ def command(
     `rollback` returns to the version before.
     """
     options = UpgradeOptions(platform_of(context), python, source)
-    every = homes_that_enable(context.home, context.environ, options.platform) if all_profiles else ()
+    every = homes_that_enable(context.home, context.environ) if all_profiles else ()
     homes = every or (context.home,)
     for home in homes:
         write.expected_of(home.config_file, home.env_file)

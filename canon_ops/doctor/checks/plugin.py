@@ -18,6 +18,7 @@ from canon_ops.doctor.repair import AddToList, RemoveFromList, RestorePackage, S
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.discovery import HostInstallation, HowFound
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, ImportOutcome
+from canon_ops.hermes.platforms import PlatformNames
 from canon_ops.operate.installation import (
     InstalledPackage,
     RecordDamaged,
@@ -25,6 +26,7 @@ from canon_ops.operate.installation import (
     read_installation,
 )
 from canon_ops.operate.package import install_by_hand, remove_by_hand
+from canon_ops.operate.served import platforms_served
 
 __all__ = ["CHECKS"]
 
@@ -68,10 +70,21 @@ def _reason(recorded: InstalledPackage, host: HostInstallation) -> str:
 
 
 def _put_there(examination: Examination, host: HostInstallation, version: str) -> Fix:
+    """Where a platform of ours was ever wanted, the package alone is a repair; else it is somebody's decision."""
     if host.installer is None:
         return Fix(install_by_hand(host))
     aimed = f" --python {shlex.quote(str(host.python))}" if host.how is HowFound.OPTION else ""
-    return Fix(examination.command(f"install {examination.platform.name}{aimed}"), RestorePackage(version))
+    wanted = _served(examination)
+    names = " ".join(one.name for one in wanted or (examination.platform,))
+    return Fix(examination.command(f"install {names}{aimed}"), RestorePackage(version) if wanted else None)
+
+
+def _served(examination: Examination) -> tuple[PlatformNames, ...]:
+    """For whom the package is here; nobody where neither record nor config.yaml tells."""
+    try:
+        return platforms_served(examination.home, read_installation(examination.home.path))
+    except CanonOpsError:  # the damaged file is the finding of another check
+        return ()
 
 
 def _owner(examination: Examination) -> Finding:
@@ -82,7 +95,8 @@ def _owner(examination: Examination) -> Finding:
     names = ", ".join(map(str, foreign))
     both = host.facts.ours is not None
     consequence = "which of the two runs is chance" if both else "ours is not there"
-    replace = Fix(examination.command(f"install {examination.platform.name} --yes"), RestorePackage(__version__))
+    wanted = RestorePackage(__version__) if _served(examination) else None
+    replace = Fix(examination.command(f"install {examination.platform.name} --yes"), wanted)
     return Finding(
         Status.ERROR,
         f"{names} in {host.python} owns import packages of {OUR_DISTRIBUTION}; {consequence}.",
@@ -199,7 +213,7 @@ def _enabled(examination: Examination) -> Finding:
             at=at,
         )
     if not config.exists:
-        cure = Fix(examination.command(f"install {names.name}"), _installed_before(examination))
+        cure = Fix(examination.command(f"install {names.name}"), _listed_before(examination))
     else:
         add = AddToList("plugins.enabled", names.plugin)
         cure = Fix(examination.command(f"config add plugins.enabled {names.plugin}"), add)
@@ -212,15 +226,14 @@ def _enabled(examination: Examination) -> Finding:
     )
 
 
-def _installed_before(examination: Examination) -> RestorePackage | None:
-    """Where an installation is recorded and config.yaml is gone, installing again writes what is missing."""
+def _listed_before(examination: Examination) -> AddToList | None:
+    """Where config.yaml is gone, its list is written again only for a platform that is recorded as installed."""
     try:
         record = read_installation(examination.home.path)
     except RecordDamaged:
         return None
-    if not record.has(examination.platform.name):
-        return None
-    return RestorePackage(record.package.saved.version if record.package else __version__)
+    names = examination.platform
+    return AddToList("plugins.enabled", names.plugin) if record.has(names.name) else None
 
 
 def _denied(examination: Examination) -> Finding:

@@ -24,7 +24,6 @@ from canon_ops.doctor.run import Diagnosis, diagnose
 from canon_ops.durable import write_once
 from canon_ops.hermes.contract_borgee import BORGEE_NEEDS
 from canon_ops.hermes.homes import resolve_home
-from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.hermes.scoped_locks import lock_file
 from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.writing import Writing
@@ -406,7 +405,6 @@ def test_fix_mends_what_it_may_and_nothing_else(seed: Seed, ward: Ward) -> None:
         Writing(resolve_home(environ), environ, "doctor --fix"),
         choose(ward.examine(), Status.WARNING),
         Unattended(yes=True),
-        platform=PLATFORMS["borgee"],
     )
 
     after = ward.home.joinpath("config.yaml").read_text()

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops import __version__
 from canon_ops.cli.tree import leaves
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.mending import choose
@@ -215,7 +214,10 @@ def test_a_lost_config_is_installed_again_where_an_installation_is_recorded(clin
     (found,) = (one.finding for one in clinic.examine().findings if one.check.id == "plugin.enabled")
 
     assert found.fix is not None
-    assert (found.fix.command, found.fix.repair) == ("canon-ops install canon", RestorePackage(__version__))
+    assert (found.fix.command, found.fix.repair) == (
+        "canon-ops install canon",
+        AddToList("plugins.enabled", "canon-hermes"),
+    )
 
 
 def test_a_finding_names_its_place(clinic: Clinic) -> None:

@@ -23,7 +23,6 @@ from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.errors import ConflictError
 from canon_ops.files.history import History
 from canon_ops.hermes.homes import resolve_home
-from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.edit_config import ManagedHome
 from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.writing import ConsentMissing, Writing
@@ -51,7 +50,7 @@ def verdict(repair: Repair | None, status: Status = Status.ERROR, name: str = "a
 
 def carry_out(writing: Writing, *repairs: Repair, yes: bool = True) -> Mended:
     verdicts = [verdict(repair) for repair in repairs]
-    return mend(writing, verdicts, Unattended(yes=yes), platform=PLATFORMS["canon"])
+    return mend(writing, verdicts, Unattended(yes=yes))
 
 
 def test_repairs_of_both_files_are_one_entry_of_the_history(writing: Writing) -> None:
@@ -149,7 +148,7 @@ def test_a_file_that_changed_meanwhile_is_left(writing: Writing) -> None:
             return True
 
     with pytest.raises(ConflictError):
-        mend(writing, [verdict(SetVariable("A", "one"))], Meddler(), platform=PLATFORMS["canon"])
+        mend(writing, [verdict(SetVariable("A", "one"))], Meddler())
 
     assert writing.home.env_file.read_text() == "A=somebody else's\n"
 

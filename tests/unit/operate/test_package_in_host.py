@@ -29,7 +29,7 @@ from canon_ops.hermes.host_call import installed_distributions
 from canon_ops.hermes.installer import InstallerFailed
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.keyring.access import Keyring
-from canon_ops.operate.bring_back import bring_back
+from canon_ops.operate.bring_back import NothingToBringBack, bring_back
 from canon_ops.operate.install import (
     InstallNotVerified,
     InstallOptions,
@@ -236,7 +236,7 @@ def test_an_update_of_hermes_is_made_good(site: Site) -> None:
         env=site.environ, check=True, timeout=60,
     )  # fmt: skip
 
-    outcome = bring_back(site.home, site.environ, Unattended(), platform=PLATFORMS["canon"], python=site.python)
+    outcome = bring_back(site.home, site.environ, Unattended(), python=site.python)
 
     assert outcome.changed
     assert (site.versions["canon-ops"], site.files) == ("0.2.0", files)
@@ -261,13 +261,91 @@ def test_the_doctor_puts_it_back(harm: str, site: Site) -> None:
 
     mended = mend(
         Writing(site.home, site.environ, "doctor --fix"), choose(found, Status.WARNING), Unattended(yes=True),
-        platform=PLATFORMS["canon"], python=site.python,
+        python=site.python,
     )  # fmt: skip
 
     after = diagnose(about_it, Examination(site.home, site.environ, python=site.python))
     assert [one.error.what for one in mended.refused] == []
     assert (len(mended.done), site.versions["canon-ops"]) == (1, "0.2.0")
     assert [one.finding.message for one in after.findings] == []
+
+
+BORGEE_LOADED = {**LOADED, "name": "borgee", "key": "borgee"}
+BORGEE_ONLY = b"plugins: {enabled: [borgee]}\nborgee: {enabled: true}\n"
+
+
+def borgee_alone(site: Site) -> None:
+    """A home where Borgee was installed and nothing else; its host does not load Canon's plugin."""
+    put_loader(site.python, [BORGEE_LOADED, {**LOADED, "enabled": False}])
+    site.home.config_file.write_bytes(BORGEE_ONLY)
+    site.home.env_file.unlink()
+    options = InstallOptions(platform=PLATFORMS["borgee"], python=site.python, source=site.wheel("0.2.0"))
+    install(site.home, site.environ, options, Unattended())
+
+
+def test_what_comes_back_is_the_package_alone(site: Site) -> None:
+    """BR-13, BR-33: on a home with Borgee alone no repair enables Canon or opens an access switch."""
+    borgee_alone(site)
+    shutil.rmtree(site_of(site.python) / "borgee_hermes")
+    for folder in site_of(site.python).glob("canon_*"):
+        shutil.rmtree(folder)
+    about_it = select(only=["plugin.installed"])
+    found = diagnose(about_it, Examination(site.home, site.environ, python=site.python))
+
+    mended = mend(
+        Writing(site.home, site.environ, "doctor --fix"), choose(found, Status.WARNING), Unattended(yes=True),
+        python=site.python,
+    )  # fmt: skip
+
+    assert [one.error.what for one in mended.refused] == []
+    assert mended.package is not None
+    assert mended.package.verified == ("Hermes loads borgee from its entrypoint.",)
+    assert site.versions["canon-ops"] == "0.2.0"
+    assert (site.home.config_file.read_bytes(), site.home.env_file.exists()) == (BORGEE_ONLY, False)
+    assert mended.package.next_steps[0] == "canon-ops setup borgee"
+    assert not read_installation(site.home.path).has("canon")
+
+
+def test_a_plugin_that_was_switched_off_stays_off(site: Site) -> None:
+    """BR-33: the package comes back for it all the same, and the deny list is the operator's."""
+    site.install(site.wheel("0.2.0"))
+    denied = b"plugins:\n  enabled: [canon-hermes]\n  disabled: [canon-hermes]  # for now\n"
+    site.home.config_file.write_bytes(denied)
+    put_loader(site.python, [{**LOADED, "enabled": False}])
+    for folder in site_of(site.python).glob("canon_*"):
+        shutil.rmtree(folder)
+
+    outcome = bring_back(site.home, site.environ, Unattended(), python=site.python)
+
+    assert (site.versions["canon-ops"], outcome.verified) == ("0.2.0", ())
+    assert site.home.config_file.read_bytes() == denied
+
+
+def test_nothing_comes_back_for_nobody(site: Site) -> None:
+    """BR-13: where neither record nor list names a platform of ours, installing is somebody's decision."""
+    (found,) = diagnose(
+        select(only=["plugin.installed"]), Examination(site.home, site.environ, python=site.python)
+    ).findings
+
+    with pytest.raises(NothingToBringBack):
+        bring_back(site.home, site.environ, Unattended(), python=site.python)
+
+    assert found.finding.fix is not None
+    assert (found.finding.fix.repair, found.finding.fix.command.startswith("canon-ops install canon")) == (None, True)
+    assert site.files == (CONFIG.encode(), ENV.encode())
+
+
+def test_an_upgrade_leaves_a_home_with_borgee_alone_alone(site: Site) -> None:
+    """The platform that is there is verified and recorded; the one that is not is nobody's wish."""
+    borgee_alone(site)
+
+    outcome = site.upgrade(site.wheel("0.3.0"))
+
+    assert outcome.verified == ("Hermes loads borgee from its entrypoint.",)
+    assert site.versions["canon-ops"] == "0.3.0"
+    assert (site.home.config_file.read_bytes(), site.home.env_file.exists()) == (BORGEE_ONLY, False)
+    assert not read_installation(site.home.path).has("canon")
+    assert not any("setup canon" in step for step in outcome.next_steps)
 
 
 def test_the_same_version_from_other_files_is_put_there_anew(site: Site) -> None:
@@ -593,15 +671,15 @@ def test_another_profile_keeps_the_package(site: Site) -> None:
 
 
 def test_every_profile_is_found_for_an_upgrade(site: Site) -> None:
-    """The home itself, and each other one that enables the plugin."""
-    for name, enabled in (("work", "[canon-hermes]"), ("idle", "[]")):
+    """The home itself, and each other one that enables a plugin of ours."""
+    for name, enabled in (("work", "[canon-hermes]"), ("idle", "[]"), ("zone", "[borgee]")):
         folder = site.home.path / "profiles" / name
         folder.mkdir(parents=True)
         (folder / "config.yaml").write_text(f"plugins: {{enabled: {enabled}}}\n")
 
-    homes = homes_that_enable(site.home, site.environ, UpgradeOptions().platform)
+    homes = homes_that_enable(site.home, site.environ)
 
-    assert [home.profile_name for home in homes] == ["default", "work"]
+    assert [home.profile_name for home in homes] == ["default", "work", "zone"]
 
 
 def test_a_dependency_that_somebody_else_uses_stays(site: Site) -> None:
