@@ -34,6 +34,12 @@ class Verdict:
     check: Check
     finding: Finding
 
+    @property
+    def could_not_run(self) -> bool:
+        """The question has no answer, for a reason outside; what the caller left out was not asked at all."""
+        is_held_up = self.finding.status is Status.SKIPPED and "needs" in self.finding.data
+        return is_held_up or self.finding.status is Status.UNKNOWN
+
     def as_data(self) -> dict[str, Any]:
         """One entry of ``checks`` in the JSON document. Source: command-line contract, section 7, doctor."""
         found = self.finding
@@ -71,12 +77,13 @@ class Diagnosis:
 
         Args:
             strict: warnings count like errors.
-            asked_for: the checks were chosen one by one or by area, so one that could not run is itself a failure.
+            asked_for: the checks were chosen one by one or by area, so one that could not run is itself a failure,
+                also when it waits for something that another check is about (BR-40).
         """
         statuses = {verdict.finding.status for verdict in self.verdicts}
         if Status.ERROR in statuses or (strict and Status.WARNING in statuses):
             return ExitCode.FAILED
-        if asked_for and Status.UNKNOWN in statuses:
+        if asked_for and any(verdict.could_not_run for verdict in self.verdicts):
             return ExitCode.OUTSIDE
         return ExitCode.DONE
 

@@ -13,6 +13,7 @@ from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, St
 from canon_ops.doctor.examination import Examination, FactMissing, credential_owner
 from canon_ops.doctor.repair import MakePrivate
 from canon_ops.errors import CanonOpsError
+from canon_ops.files.disk import explain
 from canon_ops.operate.audit_credentials import AuditFinding
 
 __all__ = ["CHECKS"]
@@ -33,11 +34,8 @@ def _agents_file(examination: Examination) -> Answer:
 
 
 def _open_to_others(file: Path) -> Finding | None:
-    try:
-        mode = stat.S_IMODE(file.stat().st_mode)
-    except OSError:
-        return None
-    if not mode & 0o077:
+    mode = _mode_of(file)
+    if mode is None or not mode & 0o077:
         return None
     fix = Fix(f"chmod 600 {shlex.quote(str(file))}", MakePrivate(file))
     return Finding(Status.ERROR, f"{file} has mode {mode:04o}: others can read the keys in it.", fix, Place(str(file)))
@@ -45,11 +43,8 @@ def _open_to_others(file: Path) -> Finding | None:
 
 def _folder_open_to_others(folder: Path) -> Finding | None:
     """Who can write the folder can put another file in the place of one that nobody else can read."""
-    try:
-        mode = stat.S_IMODE(folder.stat().st_mode)
-    except OSError:
-        return None
-    if not mode & 0o077:
+    mode = _mode_of(folder)
+    if mode is None or not mode & 0o077:
         return None
     fix = Fix(f"chmod 700 {shlex.quote(str(folder))}", MakePrivate(folder))
     if mode & 0o022:
@@ -57,6 +52,20 @@ def _folder_open_to_others(folder: Path) -> Finding | None:
         return Finding(Status.ERROR, told, fix, Place(str(folder)))
     told = f"{folder} has mode {mode:04o}: others can look into the folder where the keys are."
     return Finding(Status.INFO, told, fix, Place(str(folder)))
+
+
+def _mode_of(file: Path) -> int | None:
+    """The permissions; None where there is no such file, so that nobody can read it.
+
+    Raises:
+        DiskError: it may be there, and cannot be looked at: that is no answer.
+    """
+    try:
+        return stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise explain(exc, file, verb="looked at") from exc
 
 
 def _ambiguous(examination: Examination) -> Finding:

@@ -298,3 +298,14 @@ def test_a_live_check_needs_its_option_and_consent(program: Runner, home: Path) 
 
     assert (guessed.code, unasked.code) == (2, 2)
     assert unasked.json["errors"][0]["code"] == "consent_missing"
+
+
+@pytest.mark.parametrize("chosen", [("--only", "host.version"), ("--area", "host", "--skip", "host.found")])
+def test_a_check_that_was_asked_for_and_had_no_host_is_exit_3(program: Runner, chosen: tuple[str, ...]) -> None:
+    """BR-40: without a host its version is not known; nothing is green, and whoever chose no check is not alarmed."""
+    ran = program("doctor", *chosen, "--python", "/nonexistent", "--json")
+    unchosen = program("doctor", "--skip", "host.found", "--offline", "--python", "/nonexistent", "--json")
+
+    assert (ran.code, ran.json["exit_code"], ran.json["ok"]) == (3, 3, False)
+    assert {check["status"] for check in ran.json["data"]["checks"]} <= {"skipped", "info", "ok"}
+    assert unchosen.code != 3

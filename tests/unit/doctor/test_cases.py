@@ -100,3 +100,13 @@ def test_a_long_step_says_what_it_does(program: Runner) -> None:  # noqa: F811
     assert "Asking the host, its files and Canon" in at_terminal.err
     assert piped.err == ""
     assert asked.err == "Asking the host, its files and Canon\n"
+
+
+def test_a_file_that_cannot_be_looked_at_is_not_in_order(clinic: Clinic) -> None:
+    """BR-40: whether others can read it is not known then, and that is said."""
+    pending = clinic.user / ".canon" / "pending-registrations.json"
+    pending.symlink_to(pending)
+
+    (told,) = found(clinic, "creds.agents_file")
+
+    assert (told.status, told.at.file) == (Status.UNKNOWN, str(pending))

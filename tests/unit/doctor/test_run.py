@@ -177,6 +177,24 @@ def test_the_exit_code_is_the_contract(
     assert diagnosis.exit_code(strict=strict, asked_for=asked_for) is code
 
 
+@pytest.mark.parametrize(("asked_for", "code"), [(True, ExitCode.OUTSIDE), (False, ExitCode.DONE)])
+def test_what_waits_for_another_check_was_not_checked(
+    asked_for: bool, code: ExitCode, examination: Examination
+) -> None:
+    """BR-40: a check that was asked for and waits for another, or for a host, is not green; offline is a choice."""
+
+    def run(_: Examination) -> Finding:
+        raise FactMissing("host.found")
+
+    examination.offline = True
+
+    held_up = diagnose([check(run)], examination)
+    left_out = diagnose([check(run, network=True)], examination)
+
+    assert held_up.exit_code(asked_for=asked_for) is code
+    assert left_out.exit_code(asked_for=asked_for) is ExitCode.DONE
+
+
 def test_the_document_has_the_promised_fields(examination: Examination) -> None:
     """One entry a finding and a summary that names all six statuses."""
     found = Finding(Status.ERROR, "Bad.", Fix("mend it"), Place("f", 1, 2, "a.b"), {"x": 1})
