@@ -38,6 +38,7 @@ from canon_ops.hermes.keys import KeyFile, find_key
 from canon_ops.hermes.platform_health import health_file
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.hermes.surroundings import canon_paths_from_disk
+from canon_ops.runtime.ownership import hand_over
 from canon_ops.settings.dotenv import read_dotenv
 
 __all__ = ["Bundle", "BundleExists", "BundleItem", "collect", "write_bundle"]
@@ -229,4 +230,5 @@ def write_bundle(file: Path, bundle: Bundle, *, now_ms: int) -> None:
     except OSError as error:
         raise explain(error, file) from error
     with os.fdopen(descriptor, "wb") as stream:
+        hand_over(stream.fileno(), file.parent)
         stream.write(paper.getvalue())

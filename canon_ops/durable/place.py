@@ -8,6 +8,7 @@ connection of this process holds (fcntl locks belong to the process).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shlex
@@ -16,6 +17,7 @@ import threading
 from pathlib import Path
 
 from canon_ops.durable.problems import NoDatabase, UnsafeFile, explain
+from canon_ops.runtime.ownership import give_folder, hand_over, is_ours
 
 __all__ = ["check_file", "companions", "prepare", "sync_names"]
 
@@ -89,10 +91,12 @@ def _prepare_folder(folder: Path) -> None:
     missing = [folder, *folder.parents]
     missing = missing[: next((i for i, each in enumerate(missing) if each.is_dir()), len(missing))]
     for each in reversed(missing):
-        each.mkdir(FOLDER_MODE, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            each.mkdir(FOLDER_MODE)
+            give_folder(each)
         _sync_folder(each.parent)
     found = folder.stat()
-    if found.st_uid != os.geteuid():
+    if not is_ours(found, folder.parent):
         raise _foreign(folder, found.st_uid)
     mode = stat.S_IMODE(found.st_mode)
     if mode & OTHERS:
@@ -103,7 +107,11 @@ def _prepare_folder(folder: Path) -> None:
 
 
 def _create(path: Path) -> None:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE))
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+    try:
+        hand_over(descriptor, path.parent)
+    finally:
+        os.close(descriptor)
     _sync_folder(path.parent)
 
 
@@ -121,7 +129,7 @@ def _check(path: Path, found: os.stat_result) -> None:
         raise _unsafe(path, f"{path} is a symbolic link (to {path.readlink()})", f"ls -l {quoted}")
     if not stat.S_ISREG(found.st_mode):
         raise _unsafe(path, f"{path} is not a regular file", f"ls -ld {quoted}")
-    if found.st_uid != os.geteuid():
+    if not is_ours(found, path.parent):
         raise _foreign(path, found.st_uid)
     if found.st_nlink > 1:  # SQLite finds its log by name: two names would be two logs for one file
         raise _unsafe(path, f"{path} has {found.st_nlink} names (hard links)", f"ls -li {quoted}")

@@ -155,13 +155,7 @@ def write_beside(disk: Disk, target: Target, name: Path, data: bytes, *, new_mod
             disk.write_plain(name, data)
             return
         mode = target.mode if target.mode is not None else new_mode
-        mine = (os.geteuid(), os.getegid())
-        disk.write_new(
-            name,
-            data,
-            mode=mode if mode is not None else PRIVATE_MODE,
-            owner=target.owner if target.owner != mine else None,
-        )
+        disk.write_new(name, data, mode=mode if mode is not None else PRIVATE_MODE, owner=target.owner)
     except PermissionError as error:
         if target.owner is not None and target.owner[0] != os.geteuid():
             raise ForeignOwner(

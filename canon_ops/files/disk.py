@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from canon_ops.errors import OutsideError
+from canon_ops.runtime.ownership import heir, owner_of
 
 __all__ = ["Disk", "DiskError", "existing", "explain"]
 
@@ -118,21 +119,31 @@ class Disk:
         missing = missing[: next((i for i, folder in enumerate(missing) if folder.is_dir()), len(missing))]
         for folder in reversed(missing):
             with contextlib.suppress(FileExistsError):  # another process was quicker
-                self.make_folder(folder, mode)
+                self.add_folder(folder, mode)
                 self.sync_folder(folder.parent)
+
+    def add_folder(self, path: Path, mode: int) -> None:
+        """Create ``path``, which must not exist, for whom the folder above it belongs to."""
+        self.make_folder(path, mode)
+        if (owner := heir(path.parent)) is not None:
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                self._give(descriptor, owner)
+            finally:
+                os.close(descriptor)
 
     def write_new(self, path: Path, data: bytes, *, mode: int, owner: tuple[int, int] | None = None) -> None:
         """Create ``path`` durably with ``data``; it is never readable by more people than ``mode`` and 0600 allow.
 
         Args:
             mode: the mode at the end, umask or not.
-            owner: user and group to hand the file to; None keeps the process's own.
+            owner: user and group to hand the file to; None: those of its folder, when root makes it.
         """
-        self._fill(self.create(path, mode & 0o600), data, mode=mode, owner=owner)
+        self._fill(self.create(path, mode & 0o600), data, mode=mode, owner=owner or heir(path.parent))
 
     def write_plain(self, path: Path, data: bytes) -> None:
         """Create ``path`` durably with ``data``; the umask decides who may read it."""
-        self._fill(self.create(path, 0o666), data, mode=None, owner=None)
+        self._fill(self.create(path, 0o666), data, mode=None, owner=heir(path.parent))
 
     def rewrite(self, path: Path, data: bytes) -> None:
         """Replace the content of ``path`` in place: for a file that is itself a mount point and cannot be renamed."""
@@ -141,7 +152,7 @@ class Disk:
     def _fill(self, descriptor: int, data: bytes, *, mode: int | None, owner: tuple[int, int] | None) -> None:
         try:
             if owner is not None:
-                self.give_to(descriptor, *owner)
+                self._give(descriptor, owner)
             if mode is not None:
                 self.set_mode(descriptor, mode)
             rest = memoryview(data)
@@ -150,3 +161,7 @@ class Disk:
             self.sync(descriptor)
         finally:
             os.close(descriptor)
+
+    def _give(self, descriptor: int, owner: tuple[int, int]) -> None:
+        if owner_of(descriptor) != owner:
+            self.give_to(descriptor, *owner)

@@ -84,7 +84,7 @@ class Journal:
             identity = f"{next_moment(now_ms, self._ids())}-{os.urandom(2).hex()}"
             files = tuple(_file_record(identity, item) for item in planned)
             record = Record(identity, now_ms, label, files, undoes, outcome)
-            self._disk.make_folder(self.pending, PRIVATE_FOLDER_MODE)
+            self._disk.add_folder(self.pending, PRIVATE_FOLDER_MODE)
             self._write("intent.json", record.to_json())
             for number, item in enumerate(planned):
                 for name, data in ((f"{number}.before", item.before), (f"{number}.after", item.after)):

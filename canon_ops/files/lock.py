@@ -24,6 +24,7 @@ from canon_ops.errors import ConflictError
 from canon_ops.files.disk import Disk, explain
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.runtime.mounts import network_file_system
+from canon_ops.runtime.ownership import hand_over
 
 __all__ = ["FileLock", "FolderLock", "LockTimeout"]
 
@@ -75,8 +76,11 @@ class FileLock:
 
     def _acquire(self, path: Path, deadline_s: float, flags: int = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW) -> int:
         """Open and lock ``path``; the descriptor holds the lock until it is closed."""
+        is_new = not os.path.lexists(path)
         descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
         try:
+            if is_new:
+                hand_over(descriptor, path.parent)
             while not _try_lock(descriptor):
                 if self._clock.monotonic_s() >= deadline_s:
                     raise self._timed_out()

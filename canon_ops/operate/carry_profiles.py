@@ -194,7 +194,6 @@ def _write(writing: Writing, file: Path, text: str, *, replace: bool, private: b
     if private and before is not None and file.stat().st_mode & 0o077:  # a file that is replaced keeps its mode
         raise FileExists(f"{file} is readable by others", fix=f"chmod 600 {shlex.quote(str(file))}", file=str(file))
     if not writing.dry_run:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(file, text.encode(), mode=0o600)
 
 

@@ -33,6 +33,7 @@ from borgee_hermes.control.protocol import (
     socket_path,
 )
 from canon_ops.errors import CanonOpsError, InternalError
+from canon_ops.runtime.ownership import hand_over
 
 __all__ = ["ControlServer", "runtime_folder"]
 
@@ -132,6 +133,7 @@ def _note(folder: Path, path: Path) -> None:
     note = folder / "control.json"
     descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        hand_over(file.fileno(), folder)
         json.dump({"socket": str(path)}, file)
 
 

@@ -27,6 +27,7 @@ from canon_hermes_plugin.approvals.trail import (
 )
 from canon_ops.files.atomic import replace_file
 from canon_ops.files.disk import Disk, explain
+from canon_ops.runtime.ownership import hand_over
 
 __all__ = ["TrailFile"]
 
@@ -139,6 +140,8 @@ class TrailFile:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(self.file, flags, 0o600)
             try:
+                if is_new:
+                    hand_over(descriptor, self.file.parent)
                 if not is_new and not self._ends_with_a_line(descriptor):
                     data = b"\n" + data  # a write that a crash tore off
                 self._write_whole(descriptor, data)

@@ -6,6 +6,7 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status, from_error
@@ -113,10 +114,34 @@ def _owner(examination: Examination) -> Answer:
                     {"file": owner_of(file), "home": whose},
                 )
             )
+    for folder in (home.path / ".canon-ops", *(home.path / "plugins" / name for name in ("canon", "borgee"))):
+        strangers = [] if whose is None else [each for each in _state_of(folder) if owner_of(each) != whose]
+        if strangers:
+            message = f"{strangers[0]} belongs to uid {owner_of(strangers[0])}, the home to uid {whose}"
+            more = f" (and {len(strangers) - 1} more)" if len(strangers) > 1 else ""
+            found.append(
+                Finding(
+                    Status.WARNING,
+                    f"{message}{more}: a command ran as another user, and the gateway may be locked out.",
+                    Fix(f"chown -R {whose} {shlex.quote(str(folder))}"),
+                    Place(str(folder)),
+                    {"file": owner_of(strangers[0]), "home": whose},
+                )
+            )
     if not found and whose is not None and whose != os.geteuid():
         message = f"{home.path} belongs to uid {whose}, and this command runs as uid {os.geteuid()}."
         return Finding(Status.INFO, message, at=Place(str(home.path)))
     return tuple(found) or Finding(Status.OK, "The home and its files belong to one user.")
+
+
+def _state_of(folder: Path) -> Iterator[Path]:
+    """A folder of ours and what is in it, two floors deep; what may not be entered is left out, and so is a link."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    yield folder
+    for pattern in ("*", "*/*"):
+        with suppress(OSError):
+            yield from (each for each in sorted(folder.glob(pattern)) if not each.is_symlink())
 
 
 def _symlink(examination: Examination) -> Finding:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from canon_ops.files.atomic import replace_file
+from canon_ops.files.disk import Disk
 from canon_ops.hermes.host_call import InstalledDistribution
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class PackageStore:
         """Write the wheel, unless it is there; the file."""
         file = self.folder / wheel.sha256[:_DIGEST_LETTERS] / wheel.file_name
         if not file.exists():
-            for folder in (self.folder.parent, self.folder, file.parent):
-                folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            Disk().make_folders(file.parent, _FOLDER_MODE)
             replace_file(file, wheel.data)
         return file
 

@@ -69,6 +69,12 @@ def config_of_somebody_else(clinic: Clinic) -> None:
     clinic.owner_of = lambda path: 4711 if path.name == "config.yaml" else os.geteuid()
 
 
+def state_of_somebody_else(clinic: Clinic) -> None:
+    entry = clinic.home / ".canon-ops" / "history" / "20260101T120000.000Z-1a2b"
+    entry.mkdir(parents=True)
+    clinic.owner_of = lambda path: 4711 if ".canon-ops" in path.parts else os.geteuid()
+
+
 def home_of_somebody_else(clinic: Clinic) -> None:
     clinic.owner_of = lambda _path: 4711
 
@@ -223,6 +229,7 @@ FILE_FAULTS = (
     Fault(config_with_a_key_for_everybody, {"config.mode": "error"}, "others can read the keys in it"),
     Fault(config_that_others_may_change, {"config.mode": "error"}, "others can change it"),
     Fault(config_of_somebody_else, {"config.owner": "warning"}, "belongs to uid 4711, its home to uid"),
+    Fault(state_of_somebody_else, {"config.owner": "warning"}, "(and 2 more): a command ran as another user"),
     Fault(home_of_somebody_else, {"config.owner": "info"}, "this command runs as uid"),
     Fault(link_that_leads_nowhere, {"config.symlink": "error", **LINK, "config.parse": "skipped"}, "leads nowhere"),
     Fault(link_to_a_file, {"config.symlink": "info"}, "what is edited is"),
