@@ -278,6 +278,7 @@ ROOT = Entry(
                     "approvals:show_command",
                 ),
                 Entry("reconcile", "Find out at Canon how open approvals stand.", "approvals_reconcile:command"),
+                Entry("abandon", "Give up approvals that nothing can settle any more.", "approvals_abandon:command"),
                 Entry("watch", "Tell what happens to detached approvals, until stopped.", "approvals_watch:command"),
                 Entry(
                     "audit",

@@ -73,6 +73,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "history show": (["20260101T"], 1),
     "host list": ([], 0),
     "host show": (["--python", "/nonexistent"], 3),  # a real one takes seconds: tests/unit/cli/test_host.py
+    "approvals abandon": (["hermes-1"], 1),
     "approvals audit": ([], 0),
     "approvals export": ([], 0),
     "approvals list": ([], 0),
@@ -131,6 +132,7 @@ NOTHING_THERE = {
 }
 # Their failure in an empty home has nothing to say on stdout.
 SILENT = {
+    "approvals abandon",
     "approvals audit",  # there is none, which is no failure
     "approvals list",
     "approvals reconcile",

@@ -23,6 +23,7 @@ __all__ = [
     "Event",
     "FinishConsume",
     "FinishWake",
+    "GiveUp",
     "Gone",
     "NobodyHeard",
     "RejectCreation",
@@ -180,6 +181,13 @@ class ShortenLease:
     """Somebody sees a lease that ends later than any lease lasts."""
 
 
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """An operator ends what nothing can settle any more; ``why`` is kept for people."""
+
+    why: str
+
+
 Event = (
     Reserve
     | Activate
@@ -194,4 +202,5 @@ Event = (
     | CreatedLate
     | NobodyHeard
     | ShortenLease
+    | GiveUp
 )

@@ -38,6 +38,7 @@ CancelSettled       -           -           -           -                       
 CreatedLate         -           -           T21         -                             -        T21
 NobodyHeard         -           -           -           T22                           -        -
 ShortenLease        T24         -           T24         T24 while a wake is told      -        -
+GiveUp              T25         T25         T25         T25 while a wake is owed      -        T25
 ==================  ==========  ==========  ==========  ============================  =======  ========
 
 Invariants, and what breaks when one falls:
@@ -57,6 +58,8 @@ Invariants, and what breaks when one falls:
 * A lease that a wrong clock has put out of reach is shortened to the longest that may be given now (T24), never ended:
   its holder, if there is one, keeps as much time as any holder has, and can finish; else nobody could go on before a
   time that may be years away.
+* An operator gives up only what nobody can answer any more and no process is at (T25), and that is no decision: else a
+  person at a keyboard stands in for the human who was asked.
 * A receipt that arrives while Canon is being asked is kept (T14): the answer on its way may be older than it. T8 to a
   check, and every other end, clears it; T9 keeps it, and the next look asks again (R10.31): else nobody asks any more.
 
@@ -92,6 +95,7 @@ from canon_hermes_plugin.approvals.events import (
     Event,
     FinishConsume,
     FinishWake,
+    GiveUp,
     Gone,
     NobodyHeard,
     RejectCreation,
@@ -103,6 +107,7 @@ from canon_hermes_plugin.approvals.events import (
     TimedOut,
     Unclear,
 )
+from canon_hermes_plugin.approvals.giving_up import kept_because
 
 __all__ = ["AlreadyReserved", "ClaimLost", "Transition", "TransitionError", "decide"]
 
@@ -190,6 +195,8 @@ def _for_entry(entry: Entry, event: Any, now_ms: float) -> Transition:
             return _changed(
                 "T24", entry.with_claim(kind, replace(claim, expires_at_ms=now_ms + LONGEST_LEASE_MS[kind]))
             )
+        case GiveUp(why):
+            return _give_up(entry, why, now_ms)
     assert_never(event)
 
 
@@ -352,6 +359,20 @@ def _finish_wake(entry: Entry, event: FinishWake, now_ms: float) -> Transition:
         return _changed("T19", done.without("wakeError"))
     again = free.with_(wakeStatus=WakeStatus.PENDING.value)
     return _changed("T19", again.with_(wakeError=event.why[:TEXT_LIMIT]) if event.why else again)
+
+
+def _give_up(entry: Entry, why: str, now_ms: float) -> Transition:
+    if kept_because(entry, now_ms=now_ms) is not None:
+        return _same("T25", entry)
+    marked = entry.with_(abandonedAt=now_ms, abandonReason=why[:TEXT_LIMIT])
+    if entry.status is Status.RESOLVED:
+        untold = marked.without_claim(ClaimKind.WAKE).without("wakeStatus")
+        return _changed("T25", untold.with_(receiptPending=False))
+    if entry.status is Status.ORPHANED:
+        return _changed("T25", marked.with_(cancelPending=False))
+    return _changed(
+        "T25", _ended(marked.without_claim(ClaimKind.CREATE).without_claim(ClaimKind.CONSUME), Status.ORPHANED, now_ms)
+    )
 
 
 def _consuming(entry: Entry, claim: Claim) -> Entry:

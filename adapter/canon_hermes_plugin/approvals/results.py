@@ -79,6 +79,8 @@ def _leased(entry: Entry) -> dict[str, Any]:
 
 
 def _why_unknown(entry: Entry) -> str:
+    if "abandonedAt" in entry.fields:
+        return "An operator gave it up after its time was over; whether it was answered is unknown."
     if entry.fields.get("identityMismatch") is not True:
         return "Canon no longer knows this approval, or never did; whether it was answered is unknown."
     if entry.responded_by:

@@ -76,6 +76,7 @@ WHY: Final = {
     "T22": "the check that had the decision was given up; the agent is to be told",
     "T23": "still telling the agent",
     "T24": "a wrong clock had put the end of its lease out of reach",
+    "T25": "an operator gave it up",
 }
 
 
@@ -253,6 +254,8 @@ def _why(number: str, after: Entry) -> str:
     why = WHY.get(number, "")
     if number == "T8":
         return f"{why}: {after.decision} by {after.responded_by}"
+    if number == "T25":
+        return f"{why}: {after.fields.get('abandonReason', '')}"
     if number == "T19":
         return "the agent has been told" if after.wake_status == "delivered" else "the agent could not be told"
     return why

@@ -14,18 +14,25 @@ import click
 from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.from_outside import reconcile
+from canon_hermes_plugin.approvals.giving_up import kept_because
 from canon_hermes_plugin.approvals.needs import Action, Need, need_of
 from canon_hermes_plugin.owner import Owner
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.approvals import find_entry, registry_of, time_text
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
-from canon_ops.errors import CanonOpsError, ExitCode
+from canon_ops.client.errors import Forbidden, Unauthorized
+from canon_ops.errors import CanonOpsError, ExitCode, NotFoundError
 from canon_ops.hermes.gateway import read_state
+from canon_ops.keyring.access import KeyringEntryMissing
 from canon_ops.operate.agent_key import AgentCredential, credential_in_force, credential_of_agent
 from canon_ops.runtime.clock import SystemClock
+from canon_ops.settings.problems import NotConfigured
 
-__all__ = ["JOBS", "command"]
+__all__ = ["JOBS", "NO_KEY", "REFUSED", "command", "credential_of"]
+
+NO_KEY = NotFoundError | NotConfigured | KeyringEntryMissing
+REFUSED = Unauthorized | Forbidden
 
 JOBS = 16  # ours: Canon limits what is sent to conversations, not how often it is asked; a round trip is mostly waiting
 
@@ -126,7 +133,7 @@ def _carry_out(
 
         for owner, entries in groups.items():
             try:
-                credential = _credential(context, owner)
+                credential = credential_of(context, owner)
                 owner = owner or Owner(credential.connection.environment_id, credential.agent_id or "")
                 only = {entry.approval_id for entry in entries}
                 counts += reconcile(
@@ -136,10 +143,28 @@ def _carry_out(
             except CanonOpsError as error:
                 counts["error"] += len(entries)
                 problems.append(Problem(error.code, error.what, error.fix, error.file))
+                problems += _for_good(entries, error)
     return counts, problems
 
 
-def _credential(context: Context, owner: Owner | None) -> AgentCredential:
+def _for_good(entries: Sequence[Entry], error: CanonOpsError) -> list[Problem]:
+    """What helps when the agent's key is gone and nobody can answer these any more."""
+    if not isinstance(error, NO_KEY | REFUSED):
+        return []
+    now_ms = SystemClock().now_ms()
+    over = [entry.approval_id for entry in entries if kept_because(entry, now_ms=now_ms) is None]
+    if not over:
+        return []
+    said = f"{len(over)} of them can be answered no more; with that key gone for good, they can only be given up"
+    return [Problem("approvals_unsettled", said, f"canon-ops approvals abandon {' '.join(over)}")]
+
+
+def credential_of(context: Context, owner: Owner | None) -> AgentCredential:
+    """The key to ask about an approval with: its own agent's; without an owner, the one in force.
+
+    Raises:
+        see :mod:`canon_ops.operate.agent_key`.
+    """
     if owner is None:
         return credential_in_force(context.home, context.environ, context.keyring)
     return credential_of_agent(

@@ -169,6 +169,12 @@ def test_an_agent_without_a_key_here(program: Runner, user: User, canon: CanonSa
     assert ran.json["data"]["counts"] == {"resolved": 1, "error": 1}
     assert "agent_other" in ran.json["errors"][0]["message"]
     assert statuses(store) == {"hermes-1": "resolved", "hermes-2": "pending"}
+    assert len(ran.json["errors"]) == 1, "it may still be answered, and nothing is advised but the key"
+
+    root["hermes-2"]["expiresAt"] = 1
+    store.file.write_text(json.dumps(root))
+    fixes = [error["fix"] for error in program("approvals", "reconcile", "--apply", "--json").json["errors"]]
+    assert "canon-ops approvals abandon hermes-2" in fixes
 
 
 def test_canon_cannot_be_reached(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:

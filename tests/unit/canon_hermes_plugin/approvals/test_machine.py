@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.approvals import results
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Entry, Status, WakeStatus, damage
 from canon_hermes_plugin.approvals.events import (
     Activate,
@@ -16,6 +17,7 @@ from canon_hermes_plugin.approvals.events import (
     Decided,
     FinishConsume,
     FinishWake,
+    GiveUp,
     Gone,
     NobodyHeard,
     RejectCreation,
@@ -360,6 +362,72 @@ def test_t24_a_lease_that_is_out_of_reach(
     unchanged(far.with_claim(kind, Claim("held", NOW + 2 * longest_ms)), ShortenLease(), "T24")
     unchanged(at(status, wake=wake, live=False), ShortenLease(), "T24")
     unchanged(at(Status.PENDING), ShortenLease(), "T24")
+
+
+OVER: dict[str, Any] = {"expiresAt": NOW}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        at(Status.PENDING, **OVER),
+        at(Status.PENDING, **OVER, reconcilePending=True, receiptPending=True),
+        at(Status.CREATING, live=False, **OVER),
+        at(Status.CONSUMING, live=False, **OVER),
+    ],
+    ids=["pending", "in doubt", "creating", "consuming"],
+)
+def test_t25_what_nobody_can_answer_any_more_is_given_up(entry: Entry) -> None:
+    """It came to nothing, under nobody's lease, and without a decision: whoever checks it is told so."""
+    after = changed(entry, GiveUp("no key"), "T25")
+
+    assert (after.status, after.decision, after.lease) == (Status.ORPHANED, None, None)
+    assert (after.fields["abandonedAt"], after.fields["abandonReason"]) == (NOW, "no key")
+    assert (after.is_receipt_pending, after.is_reconcile_pending) == (False, False)
+    assert results.of_entry(after)["status"] == "unknown"
+    assert "gave it up" in results.of_entry(after)["note"]
+    unchanged(after, ClaimConsume("late"), "T7")
+
+
+@pytest.mark.parametrize("wake", [WakeStatus.PENDING, WakeStatus.BLOCKED, WakeStatus.DELIVERING])
+def test_t25_a_decision_that_cannot_be_told_stays(wake: WakeStatus) -> None:
+    """Nobody is woken any more, a check tells it, and a late receipt wakes nobody."""
+    after = changed(at(Status.RESOLVED, wake=wake, live=False), GiveUp("left the room"), "T25")
+
+    assert (after.decision, after.wake_status, after.lease) == (Decision.ALLOW, None, None)
+    assert results.of_entry(after)["decision"] == "allow"
+    unchanged(after, SeeReceipt(), "T16")
+    unchanged(after, ClaimWake("c"), "T18")
+
+
+def test_t25_a_request_that_nobody_can_take_back() -> None:
+    """Its time is over, so no human can answer it either."""
+    entry = at(Status.ORPHANED, **OVER, cancelPending=True)
+
+    assert changed(entry, GiveUp("no key"), "T25").fields["cancelPending"] is False
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        at(Status.PENDING),
+        at(Status.PENDING, receiptPending=True),
+        at(Status.CREATING, live=False),
+        at(Status.CONSUMING, live=False),
+        at(Status.ORPHANED, cancelPending=True),
+        at(Status.CREATING, **OVER),
+        at(Status.CONSUMING, **OVER),
+        at(Status.RESOLVED, wake=WakeStatus.DELIVERING),
+        at(Status.RESOLVED),
+        at(Status.RESOLVED, wake=WakeStatus.DELIVERED),
+        at(Status.EXPIRED, **OVER),
+        at(Status.ORPHANED, **OVER),
+    ],
+    ids=str,
+)
+def test_t25_what_may_not_be_given_up(entry: Entry) -> None:
+    """What can still be answered, what a process is at, and what has come to its end."""
+    unchanged(entry, GiveUp("I say so"), "T25")
 
 
 @pytest.mark.parametrize("event", [RejectCreation("c", "no"), ClaimConsume("c"), SeeReceipt(), ClaimWake("c")])
