@@ -3,7 +3,10 @@
 One delivery after the other, in order of arrival. A connection that ends between the commit and the checkpoint makes
 the delivery stale; the receipt is stored all the same, and the next delivery is taken (W2).
 
-Source: Borgee 1.8, 5.
+Nobody sends again what was received. So the intake goes on while an adapter stops, until the client has nothing more,
+and one event that cannot be stored does not take those behind it along, though it ends the adapter.
+
+Source: Borgee 1.8, 5; docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ class Intake:
     Args:
         heard: is told that a delivery came.
         arrived: takes number, session and class of a receipt that waits for a turn.
-        fail: ends the adapter over a fault of the inbox, or of the host when it was asked about a command.
+        fail: ends the adapter over a fault of the inbox, or of the host when it was asked about a command; may be
+            called for each event that is lost.
     """
 
     def __init__(
@@ -51,12 +55,11 @@ class Intake:
         self._fail = fail
 
     async def run(self) -> None:
-        """Take deliveries until the client has no more; returns as well when one could not be stored."""
+        """Take deliveries until the client has no more."""
         async for delivery in self._session.deliveries():
-            if not await self._take(delivery):
-                return
+            await self._take(delivery)
 
-    async def _take(self, delivery: Delivery) -> bool:
+    async def _take(self, delivery: Delivery) -> None:
         self._heard()
         try:
             inserted = await self._store(delivery.event)
@@ -64,14 +67,13 @@ class Intake:
             logger.exception("Borgee: a message could not be stored")
             self._fail(error)
             await delivery.fail(error)
-            return False
+            return
         try:
             await delivery.checkpoint()
         except StaleDelivery:
             logger.debug("Borgee: the connection ended before a stored message was acknowledged")
         if inserted is not None:
             self._arrived(*inserted)
-        return True
 
     async def _store(self, event: InboundEvent) -> tuple[int, str, DispatchClass] | None:
         """Store the receipt of an event; what the scheduler has to know of it, or None when it starts no turn."""

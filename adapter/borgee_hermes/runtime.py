@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from borgee_hermes.control.protocol import Answer, Request
 from borgee_hermes.control.server import ControlServer
 from borgee_hermes.health import Vitals
 from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.records import OpenReceipt
 from borgee_hermes.intake import Intake
 from borgee_hermes.lanes.dispatch import Dispatcher
 from borgee_hermes.lanes.scheduler import Scheduler
@@ -52,6 +53,7 @@ logger = logging.getLogger(__name__)
 
 SHOWN_CHARS: Final = 300  # of an error, in the host's state file; Borgee 2.4
 PRUNE_EVERY_S: Final = 3_600.0
+STORE_S: Final = 10.0  # for what was received and not yet stored at a stop; a disk takes less for a full buffer
 T = TypeVar("T")
 
 
@@ -117,6 +119,7 @@ class BorgeeRuntime:
         self._live: Live | None = None
         self._is_ready = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._intake: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._farewell: asyncio.Task[None] | None = None
 
@@ -152,6 +155,7 @@ class BorgeeRuntime:
         for notice in await inbox.open():
             logger.warning("Borgee: %s", notice.message)
         await recover(inbox, self._sessions)
+        waiting = await inbox.open_receipts()  # before anything can come in: from then on there is no pause
         session = self._session = self._parts.open_session(options, key, Handlers(toggle=self._toggled))
         vitals = self._vitals = Vitals(
             self._parts.home,
@@ -166,7 +170,7 @@ class BorgeeRuntime:
         vitals.start()
         await session.connect()
         await self._check_identity(session, options)
-        await self._begin(session, inbox, vitals, options)
+        await self._begin(session, inbox, vitals, options, waiting)
 
     def _take_ownership(self, options: BorgeeOptions, key: Secret) -> None:
         self._lease = self._parts.ownership.acquire(self._parts.locks, self._parts.home, options.origin, key)
@@ -186,7 +190,14 @@ class BorgeeRuntime:
                 fix="canon-ops config unset borgee.agent_id, or set the key of that agent",
             )
 
-    async def _begin(self, session: BppSession, inbox: Inbox, vitals: Vitals, options: BorgeeOptions) -> None:
+    async def _begin(
+        self,
+        session: BppSession,
+        inbox: Inbox,
+        vitals: Vitals,
+        options: BorgeeOptions,
+        waiting: Sequence[OpenReceipt],
+    ) -> None:
         announcer = self._announcer = Announcer(session, self._clock)
         announcer.start()
         dispatcher = self._dispatcher = Dispatcher(
@@ -199,12 +210,11 @@ class BorgeeRuntime:
             fail=self._fail_closed,
         )
         self._outbound = Outbound(self._usable_session, inbox, self._clock, fail=self._fail_closed)
-        waiting = await inbox.open_receipts()
         self._is_ready = True
         intake = Intake(
             session, inbox, self._port, heard=vitals.heard, arrived=dispatcher.arrived, fail=self._fail_closed
         )
-        self._own(intake.run(), "intake")
+        self._intake = asyncio.get_running_loop().create_task(intake.run(), name="borgee intake")
         self._own(self._watch(session, vitals), "watch")
         self._own(self._prune(inbox), "prune")
         await self._listen_for_commands(inbox)
@@ -329,6 +339,7 @@ class BorgeeRuntime:
         session = self._session
         if toggle.action != "disable" or session is None or toggle.agent_id not in ("", session.agent_id):
             return
+        session.stop_deliveries()  # now: what came before is stored, what comes after is not
         sentence = "The agent was switched off in Borgee; running turns end, nothing new is taken"
         self._go_down(Refusal("borgee_agent_disabled", sentence, False), hang_up=True)
 
@@ -349,7 +360,6 @@ class BorgeeRuntime:
     async def _say_farewell(self, hang_up: bool) -> None:
         if hang_up and self._session is not None:
             self._is_ready = False
-            self._session.stop_deliveries()
             await self._session.close()
         await self.disconnect()
         await self._port.tell_fatal()
@@ -357,17 +367,15 @@ class BorgeeRuntime:
     # -- stopping -----------------------------------------------------------------------------------------------------
 
     async def disconnect(self) -> None:
-        """Take nothing new, let turns end for a while, and leave nothing behind. Safe to repeat and to cancel: a stop
-        that has begun goes on to its end."""
+        """Begin nothing new, let turns end for a while, and leave nothing behind. What comes in until the connection is
+        closed is stored, for the next start. Safe to repeat and to cancel: a stop that has begun goes on to its end."""
         if self._stopping is None:
             self._stopping = asyncio.get_running_loop().create_task(self._stop(), name="borgee stop")
         await asyncio.shield(self._stopping)
 
     async def _stop(self) -> None:
-        options, dispatcher, session = self._options, self._dispatcher, self._session
+        options, dispatcher = self._options, self._dispatcher
         self._parts.active.leave(self._live)
-        if session is not None:
-            session.stop_deliveries()
         if dispatcher is not None:
             dispatcher.close()
         await self._attempt("the tasks", self._end_tasks)
@@ -391,6 +399,7 @@ class BorgeeRuntime:
             await self._attempt("the reports", announcer.stop)
         if session is not None:
             await self._attempt("the connection", session.close)
+        await self._attempt("what has come in", self._end_intake)
         if self._vitals is not None:
             await self._attempt("the health file", self._vitals.close)
         if inbox is not None:
@@ -418,6 +427,19 @@ class BorgeeRuntime:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _end_intake(self) -> None:
+        """Wait until everything that was received is stored: the client is closed, so the intake ends by itself."""
+        intake = self._intake
+        if intake is None:
+            return
+        alarm = asyncio.ensure_future(self._clock.sleep(STORE_S))
+        try:
+            await asyncio.wait({intake, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            alarm.cancel()
+            intake.cancel()
+        await asyncio.gather(intake, return_exceptions=True)
 
     def _own(self, body: Awaitable[None], name: str) -> None:
         async def run() -> None:

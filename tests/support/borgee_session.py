@@ -99,7 +99,8 @@ class FakeSession:
     def deliver(self, event: InboundEvent, **more: Any) -> FakeDelivery:
         """Let the server say something."""
         delivery = FakeDelivery(event, **more)
-        self._queue.put_nowait(delivery)
+        if not self.deliveries_stopped:
+            self._queue.put_nowait(delivery)
         return delivery
 
     def become(self, status: Status, failure: BppError | None = None) -> None:
@@ -144,8 +145,6 @@ class FakeSession:
 
     async def deliveries(self) -> AsyncIterator[FakeDelivery]:
         while (delivery := await self._queue.get()) is not None:
-            if self.deliveries_stopped:
-                return
             yield delivery
 
     def stop_deliveries(self) -> None:

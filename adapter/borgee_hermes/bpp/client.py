@@ -168,17 +168,23 @@ class BppClient:
             raise ProtocolError("deliveries() is for one receiver.")
         self._has_receiver = True
         try:
-            while self._session.waiting.is_taking:
+            while True:
                 self._inbound.clear()
                 handed = self._session.hand_over()
                 if handed is not None:
                     yield _Delivery(self, handed)
-                elif self.state.is_final and not len(self._session.waiting):
+                elif self._is_dry:
                     return
                 else:
                     await self._inbound.wait()
         finally:
             self._has_receiver = False
+
+    @property
+    def _is_dry(self) -> bool:
+        """Nothing waits and nothing comes any more; a connection that says goodbye still brings what was on the way."""
+        waiting = self._session.waiting
+        return not len(waiting) and (not waiting.is_taking or (self.state.is_final and not self._lines))
 
     def stop_deliveries(self) -> None:
         """See :meth:`BppSession.stop_deliveries`."""
@@ -318,6 +324,7 @@ class BppClient:
                 await line.run()
             finally:
                 del self._lines[generation]
+                self._inbound.set()
 
         self._spawn(run())
 

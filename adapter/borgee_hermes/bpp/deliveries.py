@@ -1,9 +1,11 @@
 """Inbound events between the socket and their one receiver. Pure.
 
 One event is handed over at a time and the next one only after it was settled. An event that was received is never
-dropped because its connection ended: this generation of the protocol has no replay, so nobody would send it again. Only
-the delivery that is open at that moment becomes stale, which tells its receiver that a server with cursors would not
-have counted the checkpoint. Source: Borgee 1.8, W29.
+dropped, neither because its connection ended nor because the client ends: this generation of the protocol has no
+replay, so nobody would send it again. Only the delivery that is open when a connection ends becomes stale, which tells
+its receiver that a server with cursors would not have counted the checkpoint.
+
+Source: Borgee 1.8, 8.4, W29; docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Waiting:
         return bool(self._events) and self._open is None
 
     def add(self, event: InboundEvent, size: int) -> None:
-        """Keep an event until it is its turn; during a drain it is dropped.
+        """Keep an event until it is its turn; one that comes after :meth:`stop` is dropped.
 
         Raises:
             ProtocolCapacity: the receiver is too far behind.
@@ -86,7 +88,5 @@ class Waiting:
         self._open = None
 
     def stop(self) -> None:
-        """Drop what waits, and what comes."""
+        """Drop what comes from now on; what waits is still handed over."""
         self.is_taking = False
-        self._events.clear()
-        self._bytes = 0

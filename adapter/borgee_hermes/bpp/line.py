@@ -1,7 +1,10 @@
 """One connection in the shell: dials, reads and writes until the session or the other end is through with it.
 
 It reports everything to the session under its generation and does nothing on its own: an end that the session has not
-ordered is reported, an end that it has ordered is not. Source: Borgee 1.13, 1.14, W21.
+ordered is reported, an end that it has ordered is not. A connection that is ended with a close frame is read until the
+other end has said goodbye too: what the server had sent by then it will not send again.
+
+Source: Borgee 1.13, 1.14, W21; docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -81,11 +84,20 @@ class Line:
             return
         try:
             if self._over.is_set() and self._goodbye is not None:
-                await within(self._clock, self._limits.close_s, self._wire.close(self._goodbye))
+                await within(self._clock, self._limits.close_s, self._say_goodbye(self._wire, self._goodbye))
         except TimeoutError:
             pass
         finally:
             await self._wire.let_go()
+
+    async def _say_goodbye(self, wire: Wire, code: int) -> None:
+        wire.close(code)
+        while True:
+            batch = await wire.read()
+            for message in batch.messages:
+                self._apply(self._session.received(self._generation, message, self._now_s()))
+            if batch.end is not None:
+                return
 
     async def _live(self) -> None:
         try:

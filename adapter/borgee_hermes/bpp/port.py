@@ -104,15 +104,17 @@ class BppSession(Protocol):
         ...
 
     async def close(self) -> None:
-        """End everything: pending actions fail, the iteration ends. Safe to repeat, and during ``connect``."""
+        """End everything: pending actions fail. When it returns nothing more comes in, and the iteration ends once what
+        came before is handed over. Safe to repeat, and during ``connect``."""
         ...
 
     def deliveries(self) -> AsyncIterator[Delivery]:
-        """What happens in the channels, in order of arrival; for one consumer. It ends with the client."""
+        """What happens in the channels, in order of arrival; for one consumer. It ends with the client, once everything
+        that was received is handed over: nobody sends it again."""
         ...
 
     def stop_deliveries(self) -> None:
-        """Take nothing more in, for a drain: the iteration ends, later events are dropped, actions go on."""
+        """Take nothing more in: later events are dropped, the iteration ends after the earlier ones, actions go on."""
         ...
 
     def state_changes(self) -> AsyncIterator[ConnectionState]:

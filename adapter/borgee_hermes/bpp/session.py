@@ -8,7 +8,8 @@ States that others see, and what moves them::
 
 A *connection* has a generation and goes ``DIALLING -> OPENING -> UP``. Its end is a step like any other: the outbox
 says which actions are lost with it and which wait for the next one, and ``policy`` says whether there is a next one.
-Reports about a generation that is over are ignored, so a shell may report late and in any order.
+Reports about a generation that is over are ignored, so a shell may report late and in any order. One thing of it still
+counts: an inbound event, since nobody sends it again.
 
 The shell calls, with the monotonic time: :meth:`connect` once; for each ``Dial`` it is told then either
 :meth:`dial_failed`, :meth:`dial_refused`, or :meth:`opened` and afterwards :meth:`heard` for each piece of bytes,
@@ -131,12 +132,11 @@ class Session:
         return [*self._enter(ConnectionState(Status.CONNECTING, attempt=1)), *self._dial(now_s)]
 
     def close(self) -> Effects:
-        """End for good, on our own wish."""
+        """End for good, on our own wish; what was said until the other end has heard of it is still handed over."""
         if self.state.is_final:
             return []
         effects = self._end_connection(NORMAL_CLOSE)
         effects += self.outbox.settle_all(ClientClosed("The Borgee client was closed."))
-        self.waiting.stop()
         return [*effects, *self._enter(ConnectionState(Status.CLOSED))]
 
     def fail(self, error: BppError, *, close_code: int | None = NORMAL_CLOSE) -> Effects:
@@ -184,13 +184,13 @@ class Session:
             self._heard_s, self._probed_s = now_s, None
 
     def received(self, generation: int, message: str | bytes, now_s: float) -> Effects:
-        """A whole message came."""
-        if not self._is_current(generation):
-            return []
+        """A whole message came; of a connection that is over only what was said is of interest."""
         try:
             frame = read_frame(message)
         except ProtocolError as error:
             return self.broken(generation, error, now_s)
+        if not self._is_current(generation):
+            return self._take_in(frame, len(message)) if isinstance(frame, InboundEvent) else []
         match frame:
             case InboundEvent():
                 return self._take_in(frame, len(message))
@@ -391,6 +391,7 @@ class Session:
         try:
             self.waiting.add(event, size)
         except ProtocolCapacity as error:
+            self.waiting.stop()  # one that came later must not stand in for the one that had no room
             return self.fail(error, close_code=TOO_BIG_CLOSE)
         return []
 

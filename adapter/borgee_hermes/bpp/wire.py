@@ -114,13 +114,11 @@ class Wire:
         except OSError:
             return
 
-    async def close(self, code: int) -> None:
-        """Say goodbye and wait for the other end to hang up, without limit; :meth:`let_go` afterwards."""
+    def close(self, code: int) -> None:
+        """Say goodbye; what comes until the other end hangs up can still be read. :meth:`let_go` afterwards."""
         if self._protocol.state.name == "OPEN":
             self._protocol.send_close(code)
             self._flush()
-        while (await self.read()).end is None:
-            pass
 
     async def let_go(self) -> None:
         """Throw the socket away and return when it is gone; safe to repeat."""

@@ -36,7 +36,7 @@ from borgee_hermes.inbox.store import Inserted
 from canon_ops.durable import write_once
 from canon_ops.durable.problems import DiskFull
 from canon_ops.runtime.clock import ManualClock
-from tests.support.borgee_adapter import GOOD, KEY, SessionStore, staged, until
+from tests.support.borgee_adapter import GOOD, KEY, SessionStore, rows, staged, until
 from tests.support.borgee_receipts import S1, a_receipt, session_of
 from tests.support.borgee_session import FakeSession, said
 
@@ -255,7 +255,7 @@ async def test_a_turn_that_ends_in_time_is_drained(own_home: Path) -> None:
         stage.session.deliver(said())
         await until(lambda: stage.texts == ["hello"])
         stopping = asyncio.create_task(stage.adapter.disconnect())
-        await until(lambda: stage.session.deliveries_stopped)
+        await until(lambda: stage.active.live is None)
         gate.set()
         await stopping
 
@@ -264,6 +264,60 @@ async def test_a_turn_that_ends_in_time_is_drained(own_home: Path) -> None:
         assert stage.session.state.status is Connection.CLOSED
         assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
         assert not [each.name for each in threading.enumerate() if each.name.startswith("durable inbox")]
+
+
+async def test_what_was_received_is_stored_before_the_end(own_home: Path) -> None:
+    """1.8, 8.3, decision 0043: nobody sends it again, so a stop takes over what the client still holds, and begins
+    nothing of it; that is for the next start."""
+    async with staged(own_home, answers) as stage:
+        deliveries = [stage.session.deliver(said(f"text {n}", message_id=f"m-{n}")) for n in range(20)]
+
+        await stage.adapter.disconnect()
+
+        kept = await asyncio.to_thread(rows, own_home)
+        assert [row.message_id for row in kept] == [f"m-{n}" for n in range(20)]
+        assert {row.status for row in kept} <= {Status.PENDING, Status.COMPLETED}
+        assert all(delivery.settled.result() is True for delivery in deliveries)
+    async with staged(own_home, answers) as again:
+        await again.until_row(20, Status.COMPLETED)
+        assert [event.message_id for event in again.events] == [
+            row.message_id for row in kept if row.status is Status.PENDING
+        ]
+
+
+async def test_what_comes_while_turns_end_is_stored_and_begins_nothing(own_home: Path) -> None:
+    """8.3: a drain may take half a minute, and people talk on."""
+    gate = asyncio.Event()
+
+    async def waits(_event: Any, _adapter: Any) -> None:
+        await gate.wait()
+
+    async with staged(own_home, waits) as stage:
+        stage.session.deliver(said())
+        await until(lambda: stage.texts == ["hello"])
+        stopping = asyncio.create_task(stage.adapter.disconnect())
+        await until(lambda: stage.active.live is None)
+
+        stage.session.deliver(said("while it stops", "channel-2", "m-2"))
+        await stage.until_row(2, Status.PENDING)
+        gate.set()
+        await stopping
+
+        assert stage.texts == ["hello"]
+        assert [row.status for row in await asyncio.to_thread(rows, own_home)] == [Status.COMPLETED, Status.PENDING]
+
+
+@pytest.mark.parametrize("failure", [AuthFailed("refused"), ConnectFailed("gone"), ProtocolCapacity("a burst")])
+async def test_what_was_received_before_a_client_gave_up_is_stored(own_home: Path, failure: BppError) -> None:
+    """8.4, 8.6: whatever ended the connection, what had come over it before counts."""
+    async with staged(own_home, answers) as stage:
+        for n in range(50):
+            stage.session.deliver(said(f"text {n}", message_id=f"m-{n}"))
+
+        stage.session.become(Connection.ERROR, failure)
+        await until(lambda: stage.fatal)
+
+        assert len(await asyncio.to_thread(rows, own_home)) == 50
 
 
 async def test_a_turn_that_does_not_end_is_in_doubt(own_home: Path) -> None:
@@ -379,12 +433,16 @@ async def test_a_message_that_cannot_be_stored_is_not_acknowledged(own_home: Pat
 
 async def test_a_failing_delivery_is_no_second_fault(own_home: Path) -> None:
     """A36: the stop cancels the intake while it tells the client; nothing more is made of it."""
-    async with staged(own_home, answers, inbox=lambda folder: Failing(inbox_file(folder))) as stage:
+    clock = ManualClock()
+    async with staged(own_home, answers, inbox=lambda folder: Failing(inbox_file(folder)), clock=clock) as stage:
         Failing.where = "insert"
         delivery = stage.session.deliver(said())
         delivery.fail_hangs = True
         await delivery.settled
-        await stage.adapter.disconnect()
+        stopping = asyncio.create_task(stage.adapter.disconnect())
+        while not stopping.done():
+            await clock.advance(1.0)
+            await asyncio.sleep(0.001)
 
         await until(lambda: stage.fatal)
         assert stage.fatal == [("borgee_durable_inbox", False)]
@@ -529,7 +587,8 @@ async def test_a_client_that_gives_up_is_told_to_hermes(own_home: Path, failure:
 
 
 async def test_an_agent_that_is_switched_off_hangs_up_and_lets_its_turn_end(own_home: Path) -> None:
-    """A46, W28: the socket is closed, nothing new is taken, the turn is not cancelled, and it is no inbox fault."""
+    """A46, W28: the socket is closed, nothing new is taken, the turn is not cancelled, and it is no inbox fault. What
+    came before the switch is stored."""
     gate = asyncio.Event()
     ended: list[str] = []
 
@@ -546,7 +605,9 @@ async def test_an_agent_that_is_switched_off_hangs_up_and_lets_its_turn_end(own_
         toggle(AgentToggle("agent-1", "enable", "owner"))
         assert not stage.adapter.has_fatal_error
 
+        stage.session.deliver(said("before", "channel-2", "m-2"))
         toggle(AgentToggle("agent-1", "disable", "owner"))
+        stage.session.deliver(said("after", "channel-2", "m-3"))
         await until(lambda: stage.session.state.status is Connection.CLOSED)
         assert (stage.adapter.is_connected, stage.adapter.fatal_error_code) == (False, "borgee_agent_disabled")
         assert (ended, stage.fatal) == ([], [])
@@ -555,7 +616,11 @@ async def test_an_agent_that_is_switched_off_hangs_up_and_lets_its_turn_end(own_
         await until(lambda: stage.fatal)
         assert ended == ["hello"]
         assert stage.fatal == [("borgee_agent_disabled", False)]
-        assert (await stage.row(1)).status is Status.COMPLETED
+        kept = await asyncio.to_thread(rows, own_home)
+        assert [(row.effective_body, row.status) for row in kept] == [
+            ("hello", Status.COMPLETED),
+            ("before", Status.PENDING),
+        ]
 
 
 # -- a person decides -------------------------------------------------------------------------------------------------

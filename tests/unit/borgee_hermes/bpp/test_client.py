@@ -158,6 +158,59 @@ async def test_there_is_one_receiver(box: BorgeeSandbox) -> None:
         assert client.state.status is Status.ONLINE
 
 
+async def taken(client: BppClient) -> list[str]:
+    """Everything that the client hands over until its end."""
+    found = []
+    async for delivery in client.deliveries():
+        found.append(delivery.event.message_id)
+        await delivery.checkpoint()
+    return found
+
+
+async def test_what_was_said_before_the_goodbye_is_handed_over(box: BorgeeSandbox) -> None:
+    """The server sends nothing again, so what it had sent when it heard of the end counts: on its way, in the kernel or
+    in our buffer (decision 0043)."""
+    async with online(box) as client:
+        said = [box.human.say(DM, f"{n} " * 1_000) for n in range(300)]  # the loop stands still meanwhile
+
+        await client.close()
+
+        assert await taken(client) == said
+        assert await taken(client) == []
+
+
+async def test_what_was_said_before_the_switch_is_handed_over(box: BorgeeSandbox) -> None:
+    """8.4: and nothing that was said after it."""
+    client: BppClient
+
+    def switched(_: AgentToggle) -> None:
+        client.stop_deliveries()
+
+    async with online(box, handlers=Handlers(toggle=switched)) as client:
+        said = [box.human.say(DM, f"text {n}") for n in range(5)]
+        box.human.toggle("disable")
+        box.human.say(DM, "too late")
+
+        assert await taken(client) == said
+        assert client.state.status is Status.ONLINE
+
+
+async def test_what_stands_behind_a_broken_message_is_handed_over(box: BorgeeSandbox) -> None:
+    """B1: the connection is made anew, and what had come over the old one counts."""
+    async with online(box) as client:
+        box.human.say(DM, "before")
+        box.human.send_raw("{")
+        after = [box.human.say(DM, f"after {n}") for n in range(20)]
+        handed = []
+        async with asyncio.timeout(10):
+            async for delivery in client.deliveries():
+                handed.append(delivery.event.message_id)
+                await delivery.checkpoint()
+                if handed[1:] == after:
+                    break
+        assert handed[1:] == after
+
+
 async def test_a_drain_ends_the_iteration(box: BorgeeSandbox) -> None:
     """Whoever waits for the next event is let go, and actions go on."""
     async with online(box) as client:

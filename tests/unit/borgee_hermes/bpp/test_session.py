@@ -656,7 +656,8 @@ def test_the_open_delivery_is_stale_after_a_loss_and_the_others_are_kept() -> No
 
 @pytest.mark.parametrize("bound", ["waiting_events", "waiting_event_bytes"])
 def test_the_buffer_has_an_exact_bound(bound: str) -> None:
-    """Up to it everything is taken, one more is the end; what was taken can still be handed over (W-23)."""
+    """Up to it everything is taken, one more is the end; what was taken can still be handed over (W-23). What comes
+    after the one that had no room is not taken in its stead."""
     bounds: dict[str, Any] = {"waiting_events": 3, "waiting_event_bytes": 3 * len(json.dumps(inbound(1)))}
     played = Played(agent_id="", **{bound: bounds[bound]}).online()
     for number in (1, 2, 3):
@@ -666,11 +667,14 @@ def test_the_buffer_has_an_exact_bound(bound: str) -> None:
     played.hear(inbound(4))
 
     assert (played.status, played.session.state.code) == ("error", "bpp.protocol_capacity")
-    assert len(played.session.waiting) == 3
+    first = played.session.hand_over()
+    assert first is not None and played.session.generation == 1
+    played.hear(inbound(5))
+    assert len(played.session.waiting) == 2
 
 
 def test_a_drain_drops_what_comes_and_keeps_the_connection() -> None:
-    """However much it is, running turns keep their way out (W29)."""
+    """However much it is, running turns keep their way out (W29); what came before is still handed over."""
     played = Played(waiting_events=3).online()
     played.hear(inbound(1))
 
@@ -681,19 +685,45 @@ def test_a_drain_drops_what_comes_and_keeps_the_connection() -> None:
     played.write()
     played.result(nonce, {"message_id": "m-9"})
 
-    assert played.session.hand_over() is None
+    before = played.session.hand_over()
+    assert before is not None and before.event.body == "text 1"
+    assert len(played.session.waiting) == 0
     assert (played.status, played.settled()) == ("online", {nonce: "ok"})
 
 
 @pytest.mark.parametrize("code", [4004])
 def test_a_refused_key_ends_the_intake(code: int) -> None:
-    """Nothing more is taken in for an agent that is switched off (8.4)."""
+    """Nothing more is taken in for an agent that is switched off; what was said before it was is kept (8.4)."""
     played = Played().online()
     played.hear(inbound(1))
 
     played.lose(code)
+    played.hear(inbound(2))
 
-    assert played.session.hand_over() is None
+    before = played.session.hand_over()
+    assert before is not None and before.event.body == "text 1"
+    assert len(played.session.waiting) == 0
+
+
+@pytest.mark.parametrize("end", ["closed by us", "lost", "broken"])
+def test_what_is_said_until_the_goodbye_is_heard_counts(end: str) -> None:
+    """It had left the server before that knew of our end, and it is not sent again (decision 0043)."""
+    played = Played().online()
+    generation = played.session.generation
+    match end:
+        case "closed by us":
+            played.did(played.session.close())
+        case "lost":
+            played.lose(1006)
+        case _:
+            played.hear(b"{")
+
+    for late in (inbound(7), {"type": "ping"}, {"type": "request"}):
+        data = json.dumps(late).encode()
+        assert played.session.received(generation, data, played.now_s) == []
+
+    handed = played.session.hand_over()
+    assert handed is not None and handed.event.body == "text 7"
 
 
 # The end -----------------------------------------------------------------------------------------------------------
