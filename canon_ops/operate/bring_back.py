@@ -52,4 +52,4 @@ def bring_back(
     wheel = PackageStore(home.path).place(record.package.saved) if record.package else None
     source = str(wheel) if wheel is not None and wheel.exists() else None
     options = InstallOptions(platform=serves[0], python=python, source=source, package_for=serves)
-    return install(home, environ, options, prompts, dry_run=dry_run)
+    return install(home, environ, options, prompts, dry_run=dry_run, command="doctor --fix")

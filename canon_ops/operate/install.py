@@ -118,10 +118,12 @@ def install(
     dry_run: bool = False,
     mask: Callable[[str], str] | None = None,
     show_diff: bool = False,
+    command: str = "install",
 ) -> InstallOutcome:
     """Plan, ask what is open, show, carry out, verify.
 
     Args:
+        command: how the history and the record call it.
         mask: hides secrets in each line of a shown diff.
         show_diff: tell the diffs among the sentences of the plan.
 
@@ -141,7 +143,7 @@ def install(
             prompts.note(change_diff(change, mask))
     if dry_run:
         return InstallOutcome(plan, True, None, (), ())
-    return carry_out(plan, environ, prompts)
+    return carry_out(plan, environ, prompts, command=command)
 
 
 def _settled_plan(

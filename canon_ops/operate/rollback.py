@@ -4,7 +4,8 @@ The record of the installation keeps, for each run, the distributions that it to
 no index is asked, whoever published them) and the edits that it made. Going back puts the former into the host, takes
 the latter out of the files, and removes the run from the record; doing it again goes one run further back.
 
-A run that was interrupted by a crash counts as the newest: what it had taken out is put back.
+The packages stay as they are when another Hermes profile would miss its plugin in what comes back; the files are taken
+back all the same. A run that was interrupted by a crash counts as the newest: what it had taken out is put back.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.prompts import Prompts
 from canon_ops.operate.restart import restart_step
+from canon_ops.operate.sharing import neighbours
 from canon_ops.operate.taking_back import taken_back
 from canon_ops.operate.writing import require_consent
 
@@ -68,6 +70,7 @@ class RollbackPlan:
         host: None when no package is touched.
         returns: the distributions that come back.
         leaves: the distributions that go.
+        keeps_package: why the packages stay as they are although the run changed them; empty when they do not.
     """
 
     home: HermesHome
@@ -76,12 +79,13 @@ class RollbackPlan:
     returns: tuple[SavedPackage, ...]
     leaves: tuple[str, ...]
     changes: tuple[FileChange, ...]
+    keeps_package: str = ""
 
     def sentences(self) -> list[str]:
         said = [f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}."]
         said.append(f"Back before: {self.run.command}." if self.run else "Back before a command that was interrupted.")
         if self.host is None:
-            said.append("Package: left alone.")
+            said.append(f"Package: {self.keeps_package or 'left alone'}.")
         else:
             back = f"{', '.join(map(str, self.returns))} back" if self.returns else ""
             out = f"{', '.join(self.leaves)} out" if self.leaves else ""
@@ -134,17 +138,38 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions
     before, brought = (run.before, run.brought) if run else (note.before, note.brought) if note else (None, ())
     host: HostInstallation | None = None
     leaves: tuple[str, ...] = ()
+    reason = ""
     if before is not None and not options.skip_package:
         recorded = note.python if note else record.package.python if record.package else None
         host = find_host(home.environ(environ), python=options.python or _the_same(recorded, home))
         leaves = _leaving(host, home, environ, brought, before)
+        reason = _why_it_stays(home, environ, before, leaves) if run else ""
+        if reason:
+            host, leaves = None, ()
     with Transaction(home.path, dry_run=True) as files:
         expect_unchanged(files, options.expected, home=home, changing=[home.config_file, home.env_file])
         for step in run.steps if run else ():
             file = home.path / step.file
             files.stage(file, taken_back(files.read(file), [step], name=str(file)))
         changes = files.changes()
-    return RollbackPlan(home, run, host, (before or ()) if host else (), leaves, changes)
+    return RollbackPlan(home, run, host, (before or ()) if host else (), leaves, changes, reason)
+
+
+def _why_it_stays(
+    home: HermesHome, environ: Mapping[str, str], returns: Sequence[SavedPackage], leaves: Sequence[str]
+) -> str:
+    """Whom our package must stay for: another home that would not find its plugin in what comes back; else empty."""
+    if OUR_DISTRIBUTION not in {*leaves, *(one.name for one in returns)}:
+        return ""
+    store = PackageStore(home.path)
+    found = [store.plugins(one) for one in returns]
+    if None in found:  # an editable installation, which is built where it lies
+        return ""
+    provided = frozenset[str]().union(*(one for one in found if one is not None))
+    needing = [str(one) for one in neighbours(home, environ) if one.plugins - provided]
+    if not needing:
+        return ""
+    return f"{OUR_DISTRIBUTION} stays as it is, because {' and '.join(needing)} still enable a plugin of it"
 
 
 def _the_same(recorded: str | None, home: HermesHome) -> Path:
@@ -187,7 +212,7 @@ def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts)
             files.expect(change.path, digest(change.before) or "")
             files.stage(change.path, change.after, private=True)
         record = read_installation(home.path, files.read(record_file(home.path)))
-        after = _without(record, plan.run)
+        after = _without(record, plan.run, package_stays=bool(plan.keeps_package))
         if after != record:
             files.stage(record_file(home.path), after.to_bytes() if after.runs else None, private=True)
         if host is not None:
@@ -202,9 +227,9 @@ def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts)
     return RollbackOutcome(plan, False, history_id, steps)
 
 
-def _without(record: Installation, run: Run | None) -> Installation:
+def _without(record: Installation, run: Run | None, *, package_stays: bool) -> Installation:
     if run is None:
         return record
-    package = run.package_before if run.before is not None else record.package
+    package = run.package_before if run.before is not None and not package_stays else record.package
     runs = record.runs[:-1]
     return replace(record, runs=runs, package=package if runs else None)

@@ -41,6 +41,8 @@ from canon_ops.operate.platform_files import platform_edits
 from canon_ops.operate.prompts import Prompts, Unattended
 from canon_ops.operate.remove_key import KeyRemoved, remove_canon_key
 from canon_ops.operate.restart import restart_step
+from canon_ops.operate.served import loads
+from canon_ops.operate.sharing import neighbours, users_of_canon_profile
 from canon_ops.operate.taking_back import taken_back, undone
 from canon_ops.operate.writing import Writing, require_consent
 from canon_ops.settings.borgee_key import BORGEE_REFERENCE
@@ -80,6 +82,7 @@ class UninstallPlan:
         keeps_package: why ours stays there; empty when it goes, or is not there.
         changes: files of the home.
         purged: the Canon profile that goes, and its file's change; None without ``--purge`` or when there is none.
+        keeps_profile: why the Canon profile in force stays although ``--purge`` was given; empty when it does not.
     """
 
     home: HermesHome
@@ -89,6 +92,7 @@ class UninstallPlan:
     keeps_package: str
     changes: tuple[FileChange, ...]
     purged: tuple[str, FileChange] | None
+    keeps_profile: str = ""
 
     @property
     def changed(self) -> bool:
@@ -112,6 +116,8 @@ class UninstallPlan:
             said.append(
                 f"Credentials: the Canon profile {self.purged[0]} leaves {self.purged[1].path}, keyring and history."
             )
+        elif self.keeps_profile:
+            said.append(f"Credentials: {self.keeps_profile}.")
         elif not self.options.purge:
             said.append("Credentials: they stay; --purge takes them too.")
         return said
@@ -182,7 +188,8 @@ def plan_uninstall(home: HermesHome, environ: Mapping[str, str], options: Uninst
     host = _host_if_any(home, environ, options.python, record)
     removes, reason = _packages_that_go(host, home, environ, record, options) if host else ((), "")
     purged = _profile_that_goes(home, environ) if options.purge and names.name == "canon" else None
-    return UninstallPlan(home, options, host, removes, reason, changes, purged)
+    kept = _why_the_profile_stays(home, environ, purged[0]) if purged else ""
+    return UninstallPlan(home, options, host, removes, reason, changes, None if kept else purged, kept)
 
 
 def _config_without(data: bytes | None, record: Installation, home: HermesHome, names: PlatformNames) -> bytes | None:
@@ -231,7 +238,7 @@ def _packages_that_go(
     by_us = record.package is not None and record.package.by_us and record.package.prefix == str(host.facts.prefix)
     if options.skip_package:
         return (), f"{ours} stays, as asked"
-    if needing := _others_that_enable(home, options.platform):
+    if needing := _others_that_enable(home, environ, options.platform):
         return (), f"{ours} stays, because {' and '.join(needing)} still enable a plugin of it"
     if ours.editable:
         return (), f"{ours} stays: it is an editable installation"
@@ -246,24 +253,21 @@ def _packages_that_go(
     return (OUR_DISTRIBUTION, *unneeded(brought, installed, host.facts.python, leaving=[OUR_DISTRIBUTION])), ""
 
 
-def _others_that_enable(home: HermesHome, platform: PlatformNames) -> list[str]:
+def _others_that_enable(home: HermesHome, environ: Mapping[str, str], platform: PlatformNames) -> list[str]:
     """Who besides this platform of this home enables a plugin of ours, in words."""
-    plugins = {names.plugin for names in PLATFORMS.values()}
-    homes = [home.root, *_profile_folders(home.root)]
-    found = []
-    for folder in homes:
-        is_this = folder.absolute() == home.path
-        with suppress(CanonOpsError):  # a file that Hermes cannot read enables nothing
-            enabled = {*(read_config(folder / "config.yaml").enabled_plugins or ())}
-            if enabled & (plugins - {platform.plugin} if is_this else plugins):
-                found.append(f"the Hermes profile {folder.name if folder != home.root else 'default'}")
-    return found
+    others = [names for names in PLATFORMS.values() if names.name != platform.name]
+    with suppress(CanonOpsError):  # the other platform of this very home: a file that cannot be read enables nothing
+        config = read_config(home.config_file)
+        here = [f"{names.label} in this Hermes profile" for names in others if loads(config, names)]
+        return [*here, *(str(one) for one in neighbours(home, environ) if one.plugins)]
+    return [str(one) for one in neighbours(home, environ) if one.plugins]
 
 
-def _profile_folders(root: Path) -> list[Path]:
-    with suppress(OSError):
-        return sorted(folder for folder in (root / "profiles").iterdir() if (folder / "config.yaml").exists())
-    return []
+def _why_the_profile_stays(home: HermesHome, environ: Mapping[str, str], name: str) -> str:
+    users = users_of_canon_profile(home, environ, name)
+    if not users:
+        return ""
+    return f"the Canon profile {name} stays, because {' and '.join(map(str, users))} still use it"
 
 
 def _profile_that_goes(home: HermesHome, environ: Mapping[str, str]) -> tuple[str, FileChange] | None:

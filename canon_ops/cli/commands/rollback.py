@@ -27,6 +27,7 @@ class RollbackReport:
         python: the host's interpreter; null when no package is touched.
         returned: the distributions that come back into the host.
         removed: the distributions that leave it.
+        kept: why the host's packages stay although the command had changed them; null when they do not.
         history_id: what ``undo`` takes.
         next: commands to paste, in order.
     """
@@ -39,6 +40,7 @@ class RollbackReport:
     dry_run: bool
     history_id: str | None
     next: tuple[str, ...]
+    kept: str | None = None
 
 
 @declare(
@@ -56,7 +58,8 @@ def command(context: Context, write: WriteOptions, python: Path | None, skip_pac
     """Go back before the newest install or upgrade: its package and its configuration.
 
     What it took out of the host was kept and is put back, a published plugin of another name too; its lines leave the
-    files. Doing it again goes one run further back.
+    files. Doing it again goes one run further back. The package stays while another Hermes profile needs a plugin of
+    it that would be missing.
     """
     options = RollbackOptions(python, skip_package, write.if_unchanged)
     outcome = rollback(context.home, context.environ, options, context.prompts, dry_run=write.dry_run)
@@ -70,6 +73,7 @@ def command(context: Context, write: WriteOptions, python: Path | None, skip_pac
         dry_run=outcome.dry_run,
         history_id=outcome.history_id,
         next=outcome.next_steps,
+        kept=plan.keeps_package or None,
     )
     return Result(report, _view(context, outcome, write))
 
@@ -82,6 +86,8 @@ def _view(context: Context, outcome: RollbackOutcome, write: WriteOptions) -> li
         Line(f"Hermes profile {home.profile_name}: {files}"),
         Line(f"{'This would go' if outcome.dry_run else 'Back'} before {what}.", Mark.OK),
     ]
+    if plan.keeps_package:
+        view.append(Line(f"{plan.keeps_package}.", Mark.INFO))
     if plan.returns:
         view.append(Line(f"Back in the host: {', '.join(map(str, plan.returns))}."))
     if plan.leaves:

@@ -28,6 +28,7 @@ class UninstallReport:
         removed: the distributions that leave the host.
         kept: why our package stays there; null when it goes, or is not there.
         purged_profile: the Canon profile that goes with ``--purge``.
+        kept_profile: why the Canon profile in force stays although ``--purge`` was given; null when it does not.
         left_behind: why a purged key is still somewhere.
         history_id: what ``undo`` takes.
         next: commands to paste, in order.
@@ -44,6 +45,7 @@ class UninstallReport:
     history_id: str | None
     next: tuple[str, ...]
     left_behind: tuple[str, ...]
+    kept_profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def _report(context: Context, outcome: UninstallOutcome) -> UninstallReport:
         history_id=outcome.history_id,
         next=outcome.next_steps,
         left_behind=outcome.left_behind,
+        kept_profile=plan.keeps_profile or None,
     )
 
 
@@ -134,6 +137,8 @@ def _view(context: Context, outcome: UninstallOutcome, write: WriteOptions) -> l
         view.append(Line(f"{'To be removed' if outcome.dry_run else 'Removed'}: {', '.join(plan.removes)}."))
     if plan.keeps_package:
         view.append(Line(f"{plan.keeps_package}.", Mark.INFO))
+    if plan.keeps_profile:
+        view.append(Line(f"{plan.keeps_profile[0].upper()}{plan.keeps_profile[1:]}.", Mark.INFO))
     view += [Line(sentence, Mark.WARNING) for sentence in outcome.left_behind]
     if write.diff:
         view += [Diff(change_diff(change, context.redact.line)) for change in plan.files]

@@ -7,9 +7,11 @@ holds the record of the installation says which of them are still needed.
 from __future__ import annotations
 
 import shutil
+import zipfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -80,6 +82,17 @@ class PackageStore:
 
         wheel = from_installed(info, prefix=prefix, intact=False)
         return SavedPackage(one.name, one.version, str(self.keep(wheel).relative_to(self.folder)))
+
+    def plugins(self, saved: SavedPackage, group: str = "hermes_agent.plugins") -> frozenset[str] | None:
+        """The plugins that Hermes would find in a kept distribution; None when it cannot be told without building."""
+        file = self.place(saved)
+        try:
+            with zipfile.ZipFile(file or "") as archive:
+                (info,) = {name.partition("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+                points = PathDistribution(zipfile.Path(archive, f"{info}/")).entry_points
+                return frozenset(point.name for point in points if point.group == group)
+        except (OSError, ValueError, zipfile.BadZipFile):
+            return None
 
     def place(self, saved: SavedPackage) -> Path | None:
         """The wheel's file; None for an editable installation."""

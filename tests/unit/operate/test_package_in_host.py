@@ -670,6 +670,56 @@ def test_another_profile_keeps_the_package(site: Site) -> None:
     assert site.files == (CONFIG.encode(), ENV.encode())
 
 
+def other_profile(site: Site, plugin: str) -> None:
+    folder = site.home.path / "profiles" / "work"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(f"plugins: {{enabled: [{plugin}]}}\n")
+
+
+def test_rollback_leaves_what_another_profile_uses(site: Site) -> None:
+    """One environment: the lines of this profile go, the package that the other one loads stays, and that is said."""
+    site.install(site.wheel("0.2.0", requires=["helper"]))
+    other_profile(site, "canon-hermes")
+
+    outcome = site.rollback()
+
+    assert "the Hermes profile work still enable a plugin of it" in outcome.plan.keeps_package
+    assert (outcome.plan.leaves, site.versions["canon-ops"], site.versions["helper"]) == ((), "0.2.0", "1.0")
+    assert site.files == (CONFIG.encode(), ENV.encode())
+
+
+@pytest.mark.parametrize(("plugin", "version"), [("canon-hermes", None), ("borgee", "0.2.0")])
+def test_a_published_plugin_comes_back_where_nobody_misses_one(plugin: str, version: str | None, site: Site) -> None:
+    """It serves a profile with Canon as well as before; one with Borgee would find its plugin gone."""
+    published(site)
+    site.install(site.wheel("0.2.0"), FOREIGN)
+    other_profile(site, plugin)
+
+    outcome = site.rollback()
+
+    assert site.versions.get("canon-ops") == version
+    assert site.versions.get("canon-hermes-plugin") == (None if version else "0.14.1")
+    assert bool(outcome.plan.keeps_package) is bool(version)
+
+
+def test_two_platforms_leave_one_after_the_other(site: Site) -> None:
+    """What came with the first one goes with the last one, whichever that is."""
+    before_files, before = site.files, site.versions
+    source = site.wheel("0.2.0", requires=["helper"])
+    put_loader(site.python, [LOADED, BORGEE_LOADED])
+    site.install(source)
+    borgee = PLATFORMS["borgee"]
+    install(site.home, site.environ, InstallOptions(platform=borgee, python=site.python, source=source), Unattended())
+
+    first = site.uninstall()
+    options = UninstallOptions(platform=borgee, python=site.python)
+    last = uninstall(site.home, site.environ, options, Unattended(yes=True))
+
+    assert (first.plan.removes, "Borgee in this Hermes profile" in first.plan.keeps_package) == ((), True)
+    assert last.plan.removes == ("canon-ops", "helper")
+    assert (site.files, site.versions) == (before_files, before)
+
+
 def test_every_profile_is_found_for_an_upgrade(site: Site) -> None:
     """The home itself, and each other one that enables a plugin of ours."""
     for name, enabled in (("work", "[canon-hermes]"), ("idle", "[]"), ("zone", "[borgee]")):
