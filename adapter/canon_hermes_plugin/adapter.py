@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.busy.dispatcher import BusySessions
+from canon_hermes_plugin.busy.door import Door
 from canon_hermes_plugin.descriptor import describe
 from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
@@ -81,6 +82,12 @@ def build_adapter_class(
                 arrival_of=_arrival,
                 has_blocking_approval=host_door.has_blocking_approval,
                 is_asking=host_door.is_asking,
+            )
+            self._port.door = Door(
+                self._port.busy,
+                self._canon.busy,
+                arrival_of=_arrival,
+                quick_commands=self._port.quick_commands,
             )
 
         @property
@@ -218,6 +225,11 @@ def build_adapter_class(
         async def stop_typing(self, chat_id: str) -> None:
             await self._canon.typing(chat_id, on=False)
 
+        async def handle_message(self, event: Any) -> None:
+            """The host's way in, for whoever brings an event; what is no answer does not become one."""
+            key = _session_key(self, host, event.source)
+            await self._port.door.receive(event, key, super().handle_message)
+
         async def on_processing_start(self, event: Any) -> None:
             """A start without a text is the host's own: after a crash it resumes sessions, not saying for what."""
             is_resumed = bool(getattr(event, "internal", False)) and not event.text
@@ -257,6 +269,7 @@ class _Port:
     """The host as the runtime sees it."""
 
     busy: BusySessions
+    door: Door
 
     def __init__(self, adapter: Any, host: Host) -> None:
         self._adapter = adapter
@@ -269,7 +282,13 @@ class _Port:
         await self.busy.hand_over(self._event(request), self.session_of(request))
 
     def amend_waiting(self, message_id: str, text: str | None) -> bool:
+        event = self.queue.event_of(message_id) if text is not None else None
+        if event is not None and not self.door.may_say(event, text or "", self._key_of(event)):
+            text = None  # what would be refused now does not come to its turn later
         return self.queue.amend(message_id, text)
+
+    def _key_of(self, event: Any) -> str:
+        return _session_key(self._adapter, self._host, event.source)
 
     def set_fatal(self, code: str, sentence: str, *, retryable: bool) -> None:
         self._adapter._set_fatal_error(code, sentence, retryable=retryable)
@@ -345,9 +364,12 @@ class _Port:
         self.busy.run_ended(session_key, unread, is_stopped=is_stopped)
 
     def descriptor(self) -> JsonObject:
+        return describe(*read_commands(host_door.load_command_sources(), self.quick_commands()))
+
+    def quick_commands(self) -> object:
+        """The operator's short names, as the host's configuration has them."""
         runner = getattr(self._adapter, "gateway_runner", None)
-        quick = getattr(getattr(runner, "config", None), "quick_commands", None)
-        return describe(*read_commands(host_door.load_command_sources(), quick))
+        return getattr(getattr(runner, "config", None), "quick_commands", None)
 
     @property
     def people(self) -> PeoplePort:

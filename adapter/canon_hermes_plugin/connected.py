@@ -188,7 +188,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         access=ground.access,
         neutralise=port.inert_name,
         fetch_rooms=session.api.conversations,
-        give=lambda request: people.give(request),
+        give=port.hand_over,
         amend=port.amend_waiting,
         inbox=kept.inbox,
         remains=kept.remains,

@@ -35,6 +35,7 @@ __all__ = [
     "HostFacts",
     "HostIncomplete",
     "HumanModules",
+    "command_name",
     "has_blocking_approval",
     "home_folder",
     "host_prompts",
@@ -141,6 +142,8 @@ HELPERS: Final[tuple[Helper, ...]] = (
     Helper("allows_private_urls", "tools.url_safety", "_global_allow_private_urls", _allows_private_urls, since="0.18"),
     Helper("has_blocking_approval", "tools.approval", "has_blocking_approval", _nothing_waits, since="0.18"),
     Helper("pending_question", "tools.clarify_gateway", "get_pending_for_session", _nothing_waits, since="0.18"),
+    Helper("pending_confirmation", "tools.slash_confirm", "get_pending", _nothing_waits, since="0.18"),
+    Helper("resolve_command", "hermes_cli.commands", "resolve_command", _nothing_waits, since="0.18"),
     Helper("in_delegated_child", "agent.delegation_context", "is_delegated_child_context", _never, since="0.21"),
 )
 
@@ -234,11 +237,13 @@ class HumanModules:
 
     Attributes:
         redact_command: what the host does to a command before it shows it.
+        confirming: the command of a session that the host wants confirmed.
     """
 
     approvals: Any
     clarify: Any
     redact_command: Callable[[str], str]
+    confirming: Callable[[str], Mapping[str, Any] | None] = _nothing_waits
 
 
 @cache
@@ -255,7 +260,8 @@ def load_human_modules() -> HumanModules:
         raise HostIncomplete(f"This Hermes asks nobody anything ({error}).") from error
     # A gateway has this module long before it asks; anybody else must not load one for the sake of a function.
     redact = getattr(sys.modules.get("gateway.run"), "_redact_approval_command", None)
-    return HumanModules(approvals, clarify, redact if callable(redact) else _same_text)
+    confirming = _resolve(HELPERS_BY_NAME["pending_confirmation"])
+    return HumanModules(approvals, clarify, redact if callable(redact) else _same_text, confirming)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +323,12 @@ def load_command_sources() -> CommandSources:
 def has_blocking_approval(session_key: str) -> bool:
     """Whether a command of the session waits for a person's leave; False where the host does not say."""
     return bool(_resolve(HELPERS_BY_NAME["has_blocking_approval"])(session_key))
+
+
+def command_name(typed: str) -> str | None:
+    """The host's own name of a command of its registry, whichever of its names was typed; None for any other."""
+    found = _resolve(HELPERS_BY_NAME["resolve_command"])(typed)
+    return None if found is None else str(found.name)
 
 
 def is_asking(session_key: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canon_hermes_plugin.host import HumanModules
+from canon_hermes_plugin.host import HumanModules, command_name
 
 __all__ = ["HostApproval", "HostPeople", "HostQuestion"]
 
@@ -83,6 +83,28 @@ class HostPeople:
         modules = self._modules()
         modules.clarify.mark_awaiting_text(clarify_id)
         return HostQuestion(modules, clarify_id)
+
+    def oldest_question(self, session_key: str) -> str | None:
+        """The question that the next text in a session would answer."""
+        entry = self._modules().clarify.get_pending_for_session(session_key, include_choice_prompts=True)
+        return None if entry is None else str(entry.clarify_id)
+
+    def is_answered(self, clarify_id: str) -> bool:
+        """Whether a question has its answer, so that another would take its place."""
+        return not HostQuestion(self._modules(), clarify_id).is_open()
+
+    def confirming(self, session_key: str) -> str | None:
+        """The command of a session that the host wants confirmed, by its own name."""
+        pending = self._modules().confirming(session_key)
+        typed = str(pending.get("command", "")) if pending is not None else None
+        return typed if typed is None else command_name(typed) or typed
+
+    def has_more_commands(self, session_key: str, known: int) -> bool:
+        """Whether more commands wait in a session than are known."""
+        approvals = self._modules().approvals
+        if not approvals.has_blocking_approval(session_key):
+            return False
+        return max(1, len(_pending(approvals, session_key))) > known
 
     def approval(self, session_key: str, command: str, description: str) -> HostApproval:
         """The approval that the host asks for with these words, and that nobody has claimed yet."""

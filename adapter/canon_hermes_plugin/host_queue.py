@@ -64,6 +64,10 @@ class HostQueue:
             for event, _ in self._waiting()
         )
 
+    def event_of(self, message_id: str) -> Any:
+        """The waiting event of a message; None when none is its own."""
+        return next((event for event, _ in self._waiting() if self._message_id_of(event) == message_id), None)
+
     def swallower(self, session_key: str, event: Any) -> Any:
         """The waiting event into which the host has merged this one; None when it waits itself, or was dropped.
 

@@ -122,6 +122,22 @@ class PeoplePort(Protocol):
         """A command that the host waits with, by what it shows of it."""
         ...
 
+    def oldest_question(self, session_key: str) -> str | None:
+        """The question that the next text in a session would answer; None when it waits with none."""
+        ...
+
+    def is_answered(self, clarify_id: str) -> bool:
+        """Whether a question has its answer, which its thread has not taken yet."""
+        ...
+
+    def has_more_commands(self, session_key: str, known: int) -> bool:
+        """Whether more commands wait in a session than ``known``."""
+        ...
+
+    def confirming(self, session_key: str) -> str | None:
+        """The command of a session that the host wants confirmed, by its own name."""
+        ...
+
     def clarify_limit_s(self) -> float | None:
         """How long the host waits with a question; it reads a file. None: nobody knows."""
         ...

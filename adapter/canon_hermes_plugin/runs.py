@@ -130,6 +130,11 @@ class Runs:
             if not self._inflow.own.knows(item_id):
                 self._kept.inbox.settle(item_id, Settlement.CANCELLED)
 
+    def refused(self, arrival: Arrival) -> None:
+        """A message reached nobody, and its author knows."""
+        if arrival.item_id is not None:
+            self._kept.inbox.settle(arrival.item_id, Settlement.REPLY)
+
     async def send(self, conversation_id: str, text: str, *, reply_to: str | None, metadata: Any) -> Reply:
         """Whatever the host says; in the middle of a hand-over it is the answer to the command that is handed over."""
         item_id = binding.handed_item() if Marks.read(metadata).notify else None

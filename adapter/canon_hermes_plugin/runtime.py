@@ -236,7 +236,7 @@ class CanonRuntime:
         """Everything after Canon accepted us, without waiting. Source: R2.4."""
         connected = self._connected = assemble(self._ground, session, kept)
         self._owner = kept.owner
-        self.busy.connect(connected.runs, connected.acknowledgements)
+        self.busy.connect(connected.runs, connected.acknowledgements, connected.people)
         self._active.join(self)
         credential = session.credential
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id

@@ -162,6 +162,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     ),
     _overridden("send_typing", "typing dots", "chat_id", "metadata"),
     _overridden("stop_typing", "typing dots", "chat_id"),
+    _overridden("handle_message", "what is no answer to a question never becomes one", "event"),
     _overridden("on_processing_start", "a turn opens", "event"),
     _overridden("on_processing_complete", "a turn closes", "event", "outcome"),
     _overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
@@ -265,6 +266,20 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         1,
         ("include_choice_prompts",),
         without="it looks queued on Canon until the session is idle",
+    ),
+    Need(
+        "tools.slash_confirm:get_pending",
+        Use.CALL,
+        "only who typed a command confirms it",
+        1,
+        without="anybody in the session confirms a command that the host asks about",
+    ),
+    Need(
+        "hermes_cli.commands:resolve_command",
+        Use.CALL,
+        "a command is known under each of its names",
+        1,
+        without="a command of the owner's is known under its own name only",
     ),
     Need("gateway.run:GatewayRunner._queued_events", Use.ATTRIBUTE, "the same, behind the first of them"),
     Need(

@@ -31,15 +31,19 @@ def asked(stage: Stage, kind: str) -> dict[str, Any]:
     return dict(request)
 
 
-def told(stage: Stage) -> str:
-    """What the newest tool call gave the model."""
-    texts = [
+def results(stage: Stage) -> list[str]:
+    """What tool calls gave the model, as often as it was told."""
+    return [
         str(message["content"])
         for request in stage.model.requests
         for message in request.body["messages"]
         if message["role"] == "tool"
     ]
-    return texts[-1]
+
+
+def told(stage: Stage) -> str:
+    """What the newest tool call gave the model."""
+    return results(stage)[-1]
 
 
 def test_a_question_is_answered_by_choice(shared: Stage) -> None:
@@ -98,26 +102,68 @@ def team_of(stage: Stage) -> str:
     return box.human.open_conversation([box.endpoints.owner_id, "user_dana", "agent_sandbox"], name="Crew")
 
 
-def test_a_member_is_asked_and_nobody_else(shared: Stage) -> None:
-    """S9.2: in a group a command is put to the member of the turn; another's press, or typed yes, does nothing."""
-    box, team = shared.box, team_of(shared)
+def crew_of(stage: Stage) -> str:
+    """A group with a bystander in it."""
+    box, team = stage.box, team_of(stage)
     box.human.add_person("Extra", user_id="user_extra")
     members = [box.endpoints.owner_id, "user_dana", "agent_sandbox", "user_extra"]
     box.human.change_conversation(team, memberIds=members)
+    return team
+
+
+def test_a_members_question_is_hers(shared: Stage) -> None:
+    """R9.2, D64: what another member says or attaches meanwhile gets its own turn; her words are the answer."""
+    box, team = shared.box, crew_of(shared)
+    message = box.human.say(team, call_of("clarify", question="Which ledger?", choices=["2025", "2026"]), "user_dana")
+    request = asked(shared, "input")
+    picture = box.human.upload(b"\x89PNG\r\n", mime_type="image/png", file_name="cat.png", conversation_id=team)
+
+    others = box.human.say(team, "[say for Extra]", "user_extra", attachments=[picture])
+    wait_until(lambda: any(state.get("queueDepth") for state in box.human.turns(team)), timeout_s=60)
+    still_open = state_of(shared, request["id"])
+    box.human.say(team, "2", "user_dana")
+
+    assert (answer_to(box, message)["text"], answer_to(box, others)["text"]) == ("done", "for Extra")
+    assert (request["responder_id"], still_open) == ("user_dana", "pending")
+    assert [json.loads(one)["user_response"] for one in results(shared) if "user_response" in one][-1] == "2026"
+
+
+def test_yolo_is_the_owners(shared: Stage) -> None:
+    """R9.10: the member who may allow one command does not switch the asking off."""
+    box, team = shared.box, crew_of(shared)
+    message = box.human.say(team, call_of("terminal", said="denied then", command=DANGER), "user_dana")
+    request = asked(shared, "approval")
+
+    position = box.engine.world.message_count
+    box.human.say(team, "/yolo", "user_dana")
+    (notice,) = box.wait("messages", conversation_id=team, after=position, timeout_s=60)
+    box.human.answer(request["id"], decision="deny")
+    answer_to(box, message)
+    second = box.human.say(team, call_of("terminal", said="asked again", command=DANGER), "user_dana")
+    box.human.answer(asked(shared, "approval")["id"], decision="deny")
+
+    assert answer_to(box, second)["text"] == "asked again"
+    assert "Only the owner of this agent can use this command" in notice["text"]
+
+
+@pytest.mark.parametrize("word", ["/approve", "no"])
+def test_a_member_is_asked_and_nobody_else(shared: Stage, word: str) -> None:
+    """S9.2: in a group a command is put to the member of the turn; another's press, or typed word, does nothing."""
+    box, team = shared.box, crew_of(shared)
     message = box.human.say(team, call_of("terminal", said="denied then", command=DANGER), "user_dana")
     request = asked(shared, "approval")
 
     with pytest.raises(AnswerRefused):
         box.human.answer(request["id"], decision="allow", by="user_extra")
     position = box.engine.world.message_count
-    box.human.say(team, "/approve", "user_extra")
+    box.human.say(team, word, "user_extra")
     (notice,) = box.wait("messages", conversation_id=team, after=position, timeout_s=60)
     still_open = state_of(shared, request["id"])
     box.human.answer(request["id"], decision="deny")
 
     assert answer_to(box, message)["text"] == "denied then"
     assert (request["responder_id"], request["request"]["allowSessionRule"]) == ("user_dana", False)
-    assert ("can allow this command" in notice["text"], still_open) == (True, "pending")
+    assert ("can decide about this command" in notice["text"], still_open) == (True, "pending")
     assert "denied" in told(shared).lower()
 
 

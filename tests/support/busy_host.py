@@ -105,6 +105,7 @@ class Notes:
     accepted: list[str] = field(default_factory=list)
     announced: list[Arrival] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
 
 class _Runs:
@@ -116,6 +117,9 @@ class _Runs:
 
     def dropped(self, arrivals: tuple[Arrival, ...]) -> None:
         self._notes.dropped += [message_id for arrival in arrivals for message_id in arrival.message_ids]
+
+    def refused(self, arrival: Arrival) -> None:
+        self._notes.refused += arrival.message_ids
 
 
 class _Acknowledgements:

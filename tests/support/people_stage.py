@@ -11,7 +11,6 @@ from typing import Any
 
 from canon_hermes_plugin.deliveries import Attempt, Failed, Sent
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.interactions.asking import Asking
 from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.interactions.left_open import Shown, left
@@ -105,25 +104,41 @@ class FakeWaiting:
 
 @dataclass
 class FakeHost:
-    """What waits in the host, newest last, and what it was handed."""
+    """What waits in the host, newest last.
+
+    Attributes:
+        question_id, answered: the question that the next text would answer, and those that have their answer.
+        commands_waiting: how many commands the host says that wait; None: those that were asked for.
+        wants_confirmed: the command that it wants confirmed.
+    """
 
     limit_s: float | None = None
     is_matched: bool = True
     waiting: list[FakeWaiting] = field(default_factory=list)
-    handed: list[Request] = field(default_factory=list)
+    question_id: str | None = None
+    answered: set[str] = field(default_factory=set)
+    commands_waiting: int | None = None
+    wants_confirmed: str | None = None
+    _questions: dict[str, FakeWaiting] = field(default_factory=dict)
 
     @property
     def people(self) -> FakeHost:
         return self
 
-    def session_of(self, request: Request) -> str:
-        return KEY
-
-    async def hand_over(self, request: Request) -> None:
-        self.handed.append(request)
-
     def question(self, clarify_id: str) -> FakeWaiting:
-        return self._new()
+        return self._questions.get(clarify_id) or self._questions.setdefault(clarify_id, self._new())
+
+    def oldest_question(self, session_key: str) -> str | None:
+        return self.question_id if session_key == KEY else None
+
+    def is_answered(self, clarify_id: str) -> bool:
+        return clarify_id in self.answered
+
+    def has_more_commands(self, session_key: str, known: int) -> bool:
+        return session_key == KEY and self.commands_waiting is not None and self.commands_waiting > known
+
+    def confirming(self, session_key: str) -> str | None:
+        return self.wants_confirmed if session_key == KEY else None
 
     def approval(self, session_key: str, command: str, description: str) -> FakeWaiting:
         return self._new()

@@ -10,6 +10,7 @@ Source: Canon adapter R5.1-R5.22; D10, D11, D12, D60, D64.
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
@@ -161,16 +162,19 @@ class BusySessions:
 
     async def dispatch(self, event: Any, session_key: str) -> bool:
         """Decide about a message of a busy session; False leaves it to the host's default. Source: R5.3-R5.8."""
-        if id(event) in self._on_the_way:
-            self._on_the_way[id(event)] = True
+        self.came_to_us(event)
         delegate = self._delegate
         if delegate is None:
             return False
         busy = self._looked_at(event, session_key)
         deed, arrival = deed_of(busy), self._arrival_of(event)
         if deed is Deed.LEAVE:
-            handled = await delegate(event, session_key)
-            if handled and busy.answers_approval:
+            if not busy.answers_approval:
+                return await delegate(event, session_key)
+            handled = await delegate(_words_of(event), session_key)
+            if handled and busy.has_media:
+                self._wait(event, session_key)  # the words are the decision, the files get their own turn
+            elif handled:
                 self._listener.accepted(arrival)  # it has no turn that would say so, D64
             return handled
         if deed is Deed.INTERRUPT and await self._is_protected(session_key):
@@ -187,6 +191,28 @@ class BusySessions:
         self._wait(event, session_key)
         if deed in (Deed.INTERRUPT, Deed.STOP):
             self._interrupt(event.text, session_key)
+        return True
+
+    def wait(self, event: Any, session_key: str) -> None:
+        """Let a message wait for the session's turn to end, whatever it asks for."""
+        self.came_to_us(event)
+        self._wait(event, session_key)
+
+    def came_to_us(self, event: Any) -> None:
+        """What becomes of an event that is being handed over is known; the host has not consumed it in passing."""
+        if id(event) in self._on_the_way:
+            self._on_the_way[id(event)] = True
+
+    async def keep_apart(self, event: Any, session_key: str) -> bool:
+        """Treat a message as one of a busy session, past what the host would take it for.
+
+        Returns:
+            False when it cannot wait: nothing runs in the session, or this host lets nothing wait.
+        """
+        if not self._can_route or not self._queue.is_busy(session_key):
+            return False
+        if not await self.dispatch(event, session_key):
+            self._wait(event, session_key)
         return True
 
     def _looked_at(self, event: Any, session_key: str) -> Busy:
@@ -306,6 +332,13 @@ class BusySessions:
     def _requeue(self, session_key: str, steered: tuple[Steered, ...]) -> None:
         for one in steered:
             self._wait(one.event, session_key)
+
+
+def _words_of(event: Any) -> Any:
+    """An event without its files; the host changes the text of what decides about a command."""
+    words = copy.copy(event)
+    words.media_urls, words.media_types = [], []
+    return words
 
 
 def _waiting_words(agent: Any) -> str | None:

@@ -19,18 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
+from canon_hermes_plugin.interactions.typed import APPROVAL_WORDS
 from canon_ops.wire.messages import DeliveryIntent
 
 __all__ = ["Busy", "Deed", "deed_of", "steering_words"]
-
-APPROVAL_WORDS: Final = frozenset({
-    "approve", "yes", "ok", "okay", "confirm", "y", "👍",
-    "deny", "no", "reject", "cancel", "n", "👎",
-    "always", "approve always", "always approve",
-    "session", "approve session", "session approve",
-})  # fmt: skip  # the host's own words, R5.4
 
 
 class Deed(StrEnum):

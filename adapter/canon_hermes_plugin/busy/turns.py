@@ -1,4 +1,4 @@
-"""What busy sessions mean for the turns: the listener of dispatcher.py.
+"""What busy sessions mean for the turns: the listener of dispatcher.py, and who decides at the door (door.py).
 
 It lives as long as the adapter, because the host wires its handler before anything is connected; while nothing is,
 there are no turns, and what happens to messages is the inbox's to find out at the next start.
@@ -12,6 +12,8 @@ from collections.abc import Collection
 
 from canon_hermes_plugin.acknowledging import Acknowledgements
 from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.interactions.gate import Open, Said, Verdict, judge
+from canon_hermes_plugin.interactions.people import People
 from canon_hermes_plugin.ports import Arrival
 from canon_hermes_plugin.runs import Runs
 from canon_hermes_plugin.turn.events import InterruptAsked, SteeringAccepted
@@ -26,14 +28,38 @@ class BusyTurns:
     def __init__(self, desk: TurnDesk) -> None:
         self._desk = desk
         self._connected: tuple[Runs, Acknowledgements] | None = None
+        self._people: People | None = None
 
-    def connect(self, runs: Runs, acknowledgements: Acknowledgements) -> None:
+    def connect(self, runs: Runs, acknowledgements: Acknowledgements, people: People | None = None) -> None:
         """Something can be told and written down from now on."""
         self._connected = (runs, acknowledgements)
+        self._people = people
 
     def disconnect(self) -> None:
         """Not any more."""
-        self._connected = None
+        self._connected = self._people = None
+
+    # --- at the door ----------------------------------------------------------------------------------------------
+
+    def judge(self, said: Said, session_key: str) -> Verdict:
+        """Whether a message may reach what its session waits with; while nothing is connected, nobody is asked."""
+        if self._people is None:
+            return judge(said, Open(), owner_id=None)
+        return self._people.judge(said, session_key)
+
+    def answer(self, session_key: str, text: str) -> bool:
+        """Answer the question that a session waits with; False when it waits with none any more."""
+        return self._people is not None and self._people.answer(session_key, text)
+
+    async def refuse(self, arrival: Arrival, sentence: str) -> None:
+        """Nothing comes of a message; its author is told, and then it is settled."""
+        if self._people is None or self._connected is None:
+            return
+        if await self._people.refuse(arrival.conversation_id, arrival.message_id, sentence):
+            self._connected[0].refused(arrival)
+            self._connected[1].accepted(arrival)
+
+    # --- in the running turn --------------------------------------------------------------------------------------
 
     def author_of(self, session_key: str) -> str | None:
         """The person whose turn runs in the session."""

@@ -46,7 +46,7 @@ class Settlement(StrEnum):
     ANSWER = "answer"  # its answer is in the outbox
     SILENCE = "silence"  # the agent chose to say nothing
     RAN = "ran"  # the agent ran to its end and had nothing to say
-    REPLY = "reply"  # a command that was answered beside the running turn
+    REPLY = "reply"  # a command that was answered beside the running turn, or refused
     ABSORBED = "absorbed"  # the host put it into the run of another message of its session
     FAILURE = "failure"  # its run failed
     CANCELLED = "cancelled"  # a person stopped its run

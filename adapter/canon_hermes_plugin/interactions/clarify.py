@@ -16,6 +16,7 @@ from canon_ops.wire.interactions import InputRequest
 __all__ = [
     "CANCELLED",
     "LOST",
+    "NOT_ASKED",
     "HumanWaits",
     "answer_text",
     "choices_of",
@@ -29,6 +30,7 @@ PROMPT: Final = 4_000  # Canon wire 9.2
 TITLE: Final = "A question"
 CANCELLED: Final = "[The user cancelled the question.]"
 LOST: Final = "[The answer was lost on its way. Ask again if you need it.]"
+NOT_ASKED: Final = "[Somebody answered who was not asked; that is no answer. Ask again if you need one.]"
 
 DEFAULT_S, SHORTEST_S, LONGEST_S = 300, 5, 1_800  # R9.1
 

@@ -1,7 +1,7 @@
 """The host asks a person, and the right person is asked on Canon: questions, and commands that somebody has to allow.
 
-Who is asked is the human of the running turn, as the turn knows it; for what needs other rights, the owner. The same
-holds for a yes that is typed into the chat, which the host would take from anybody in the session.
+Who is asked is the human of the running turn, as the turn knows it; for what needs other rights, the owner. What is
+typed into the chat meanwhile is judged by gate.py; here stands what it is judged by.
 
 Source: canon-adapter R9.1-R9.19; D1, D2, D16, D17, D19, D56.
 """
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.interactions import command_approval
 from canon_hermes_plugin.interactions.asking import Ask, Asking, NotShown
-from canon_hermes_plugin.interactions.clarify import HumanWaits, clarify_request, outcome_text
+from canon_hermes_plugin.interactions.clarify import NOT_ASKED, HumanWaits, clarify_request, outcome_text
 from canon_hermes_plugin.interactions.command_approval import Asked, asked_of, choice_of, command_request
+from canon_hermes_plugin.interactions.gate import Confirmation, Open, Question, Said, Verdict, Way, judge
 from canon_hermes_plugin.interactions.left_open import Shown
-from canon_hermes_plugin.interactions.typed import is_approval
 from canon_hermes_plugin.ports import HostPort, Reply, WaitingCommand
 from canon_hermes_plugin.turn.events import InputAsked, InputClosed
 from canon_hermes_plugin.turn.machine import Turn
@@ -37,8 +37,9 @@ logger = logging.getLogger(__name__)
 
 POST_LIMIT_S: Final = 4.0  # ours: with the request itself less than the host's 15 s
 PROMPT_WITHIN_MS: Final = 30_000  # R9.19
-NOT_YOURS: Final = "Only the owner of this agent, or the person who was asked, can allow this command."
-OWNERS: Final = "Only the owner of this agent can allow this command: it would run with other rights."
+TYPED_REMEMBERED: Final = 256  # ours: who typed a command that the host may want confirmed
+QUESTIONS_REMEMBERED: Final = 256  # ours
+UNKNOWN_COMMAND: Final = Asked(None, owner_only=True, allows_rule=False)  # it is on its way to us
 UNMATCHED: Final = "the host does not say which command it asks about"
 
 
@@ -87,8 +88,6 @@ class People:
         self._asking = asking
         self._desk = desk
         self._port = port.people
-        self._session_of = port.session_of
-        self._hand_over = port.hand_over
         self._owner_id = owner_id
         self._trusted_user = trusted_user
         self._waits = waits
@@ -96,6 +95,8 @@ class People:
         self._clock = clock
         self._failed: dict[str, list[_Failed]] = {}
         self._pending: dict[str, list[_Pending]] = {}
+        self._questions: OrderedDict[str, str | None] = OrderedDict()
+        self._typed: OrderedDict[tuple[str, str], str | None] = OrderedDict()
 
     async def stop(self) -> None:
         """End everything on both sides; see :meth:`Asking.stop`."""
@@ -109,6 +110,9 @@ class People:
         """Put a question of the host's. Source: R9.4."""
         turn = self._desk.running(session_key)
         responder = self._responder(turn)
+        self._questions[clarify_id] = responder
+        if len(self._questions) > QUESTIONS_REMEMBERED:
+            self._questions.popitem(last=False)
         waiting = self._port.question(clarify_id)
         limit_s = HumanWaits.shorter(self._waits.clarify_s, await self._offloaded(self._port.clarify_limit_s))
         request = clarify_request(
@@ -123,6 +127,10 @@ class People:
         )
 
         def outcome(response: JsonObject, receipt: RequestReceipt, had_s: float) -> str:
+            by, expected = text_of(response, "respondedBy"), responder or receipt.responder or self._owner_id()
+            if response.get("status") == "submitted" and by not in (None, expected):
+                logger.warning("Canon: question %s was answered by somebody who was not asked", clarify_id)
+                return NOT_ASKED
             return outcome_text(response, waited_s=had_s)
 
         shown = Shown(InteractionKind.INPUT, clarify_id, conversation_id)
@@ -206,9 +214,9 @@ class People:
 
     def _decision(self, approval_id: str, response: JsonObject, receipt: RequestReceipt, asked: Asked) -> str:
         by, expected = text_of(response, "respondedBy"), asked.responder or receipt.responder
-        if asked.owner_only:
+        if asked.owner_only or expected is None:
             expected = self._owner_id() or expected
-        if response.get("status") == "allow" and (by is None or (expected is not None and by != expected)):
+        if response.get("status") == "allow" and (by is None or by != expected):
             who = "somebody who was not asked" if by else "nobody who is named"
             logger.warning("Canon: approval %s was allowed by %s; it counts as refused", approval_id, who)
             return command_approval.DENY
@@ -233,26 +241,50 @@ class People:
 
     # --- what is typed ------------------------------------------------------------------------------------------
 
-    async def give(self, request: Request) -> None:
-        """Give a message to the host, unless it would allow what is not its author's to allow."""
-        why = self.refusal(request, self._session_of(request)) if self._pending else None
-        if why is None:
-            await self._hand_over(request)
-            return
-        marks = {"is_approval_prompt": True}
-        await self._desk.send(request.conversation_id, why, reply_to=request.message_id, metadata=marks)
-
-    def refusal(self, request: Request, session_key: str) -> str | None:
-        """Why a message must not reach the host: it would allow a command that is not its author's to allow."""
-        pending = self._pending.get(session_key, ())
-        if not pending or not is_approval(request.text):
-            return None
+    def judge(self, said: Said, session_key: str) -> Verdict:
+        """Whether a message may reach what the session waits with; see gate.py."""
         owner_id = self._owner_id()
-        waiting = [one for one in pending if one.waiting.is_open()]
-        others = [one for one in waiting if not one.asked.may_allow(request.user_id, owner_id)]
-        if not others:
+        verdict = judge(said, self._open_in(session_key), owner_id=owner_id)
+        if said.command is not None and said.is_said and verdict.way is Way.LET_IN:
+            self._typed[session_key, said.command] = said.author
+            if len(self._typed) > TYPED_REMEMBERED:
+                self._typed.popitem(last=False)
+        return verdict
+
+    def answer(self, session_key: str, text: str) -> bool:
+        """Answer the question that the session waits with; False when it waits with none any more."""
+        clarify_id = self._port.oldest_question(session_key)
+        return clarify_id is not None and self._port.question(clarify_id).resolve(text)
+
+    async def refuse(self, conversation_id: str, message_id: str | None, sentence: str) -> bool:
+        """Tell the author of a message why nothing comes of it; whether that is on its way."""
+        marks = {"is_approval_prompt": True}
+        reply = await self._desk.send(conversation_id, sentence, reply_to=message_id, metadata=marks)
+        return reply.success
+
+    def _open_in(self, session_key: str) -> Open:
+        return Open(self._question_in(session_key), self._commands_in(session_key), self._confirmation_in(session_key))
+
+    def _question_in(self, session_key: str) -> Question | None:
+        clarify_id = self._port.oldest_question(session_key)
+        if clarify_id is None:
             return None
-        return OWNERS if any(one.asked.owner_only for one in others) else NOT_YOURS
+        is_answered = self._port.is_answered(clarify_id)
+        if clarify_id in self._questions:
+            return Question(self._questions[clarify_id], is_answered)
+        turn = self._desk.running(session_key)  # it is on its way to us
+        return Question(turn.opening.responder_id if turn is not None else None, is_answered)
+
+    def _commands_in(self, session_key: str) -> tuple[Asked, ...]:
+        waiting = [one for one in self._pending.get(session_key, ()) if one.waiting.is_open()]
+        commands = tuple(one.asked for one in waiting)
+        if all(one.waiting.is_matched for one in waiting) and self._port.has_more_commands(session_key, len(waiting)):
+            return (*commands, UNKNOWN_COMMAND)
+        return commands
+
+    def _confirmation_in(self, session_key: str) -> Confirmation | None:
+        command = self._port.confirming(session_key)
+        return None if command is None else Confirmation(self._typed.get((session_key, command)))
 
     def as_prompt(self, conversation_id: str, text: str, metadata: Any, session_key: str | None) -> tuple[str, Any]:
         """What the host says, marked as its prompt for a command that Canon does not show, when it is that.

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from canon_hermes_plugin.busy.intents import APPROVAL_WORDS, Busy, Deed, deed_of, steering_words
+from canon_hermes_plugin.busy.intents import Busy, Deed, deed_of, steering_words
+from canon_hermes_plugin.interactions.typed import APPROVAL_WORDS
 from canon_ops.wire.messages import DeliveryIntent
 
 INTERLEAVE = Busy("words", intent=DeliveryIntent.INTERLEAVE)

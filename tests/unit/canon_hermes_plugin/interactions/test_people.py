@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.inbound import MessageType, Request
 from canon_hermes_plugin.interactions import left_open
-from canon_hermes_plugin.interactions.clarify import CANCELLED, LOST, HumanWaits
+from canon_hermes_plugin.interactions.clarify import CANCELLED, LOST, NOT_ASKED, HumanWaits
+from canon_hermes_plugin.interactions.gate import ASIDE, PASS, Said, Way
 from canon_hermes_plugin.interactions.left_open import Shown
 from canon_ops.client.errors import ApiError, TransportFailure
 from canon_ops.wire.interactions import InteractionKind
@@ -19,7 +19,6 @@ from canon_ops.wire.retry import TransportKind
 from tests.support.approving import until
 from tests.support.people_stage import KEY, OWNER, ROOM, Scene, people_scene
 
-OWNER_ONLY = "Only the owner of this agent can allow"
 NO_ANSWER = "[The user did not answer within 5 minutes.]"
 
 
@@ -445,24 +444,8 @@ async def test_the_text_prompt_of_the_host(scene: Scene) -> None:
 # --- what is typed ------------------------------------------------------------------------------------------------
 
 
-def typed(text: str, user_id: str | None) -> Request:
-    return Request(
-        conversation_id=ROOM,
-        text=text,
-        type=MessageType.TEXT,
-        is_group=True,
-        chat_name=None,
-        user_id=user_id,
-        user_name="x",
-        message_id="m5",
-        reply_to=None,
-        channel_prompt=None,
-        channel_context=None,
-        delivery_intent=None,
-        media_urls=(),
-        media_types=(),
-        raw={},
-    )
+def typed(text: str, user_id: str | None, command: str | None = None) -> Said:
+    return Said(text, user_id, command)
 
 
 @pytest.mark.parametrize(
@@ -472,37 +455,113 @@ def typed(text: str, user_id: str | None) -> Request:
         ("rm x", OWNER, "yes", True),
         ("rm x", "member-8", "yes", False),
         ("rm x", "member-8", "/approve always", False),
-        ("rm x", "member-8", "/deny", True),
+        ("rm x", "member-8", "/deny", False),
         ("rm x", "member-8", "how are you?", True),
         ("rm x", None, "yes", False),
         ("sudo rm x", "member-9", "/approve", False),
         ("sudo rm x", OWNER, "/approve", True),
     ],
 )
-async def test_a_typed_yes(scene: Scene, command: str, user: str | None, text: str, passes: bool) -> None:
-    """R9.10: the host would take a yes from anybody; it reaches the host only from those who may give it."""
+async def test_a_typed_decision(scene: Scene, command: str, user: str | None, text: str, passes: bool) -> None:
+    """R9.10: the host would take one from anybody; it reaches the host only from those whose it is."""
     scene.open_turn("member-9")
     await scene.command(command)
 
-    refused = scene.people.refusal(typed(text, user), KEY)
-    elsewhere = scene.people.refusal(typed(text, user), "another session")
+    found = scene.people.judge(typed(text, user), KEY)
+    elsewhere = scene.people.judge(typed(text, user), "another session")
     scene.host.waiting[0].is_over = True
-    later = scene.people.refusal(typed(text, user), KEY)
+    later = scene.people.judge(typed(text, user), KEY)
 
-    assert (refused is None, elsewhere, later) == (passes, None, None)
+    assert (found == PASS, elsewhere, later) == (passes, PASS, PASS)
 
 
-async def test_a_refused_yes_is_told_and_goes_nowhere(scene: Scene) -> None:
-    """R9.10: the host never sees it, people are told why; any other message passes."""
+async def test_a_command_that_is_on_its_way_to_us(scene: Scene) -> None:
+    """R9.10: the host waits with it already, and nobody has said whose it is: it is the owner's."""
     scene.open_turn("member-9")
-    await scene.command("sudo rm x")
-    yes, other = typed("yes", "member-9"), typed("how are you?", "member-9")
+    await scene.command("rm x")
+    scene.host.commands_waiting = 2
 
-    await scene.people.give(yes)
-    await scene.people.give(other)
+    found = [scene.people.judge(typed("yes", user), KEY).way for user in ("member-9", OWNER)]
 
-    assert scene.host.handed == [other]
-    assert [(OWNER_ONLY in text, semantics) for text, semantics in scene.posted] == [(True, "control")]
+    assert found == [Way.REFUSE, Way.LET_IN]
+
+
+async def test_whose_question_it_is(scene: Scene) -> None:
+    """R9.2, D16: who was asked and the owner, also before the host has put it to us, and until it is answered."""
+    scene.open_turn("member-9")
+    scene.host.question_id = "q1"
+    before = [scene.people.judge(typed("2025", user), KEY) for user in ("member-9", "member-8", OWNER)]
+    await scene.ask()
+
+    asked = [scene.people.judge(typed("2025", user), KEY) for user in ("member-9", "member-8", OWNER)]
+    answered = (scene.people.answer(KEY, "2025"), scene.people.answer(KEY, "2026"))
+    scene.host.answered = {"q1"}
+    afterwards = scene.people.judge(typed("2026", "member-9"), KEY)
+
+    assert before == asked == [PASS, ASIDE, PASS]
+    assert (answered, afterwards) == ((True, False), ASIDE)
+    assert scene.host.waiting[0].told == ["2025"]
+
+
+async def test_whose_confirmation_it_is(scene: Scene) -> None:
+    """R9.15: who has typed the command confirms it; what nobody is known to have typed, the owner."""
+    scene.people.judge(typed("/reset", "member-9", "new"), KEY)
+    scene.host.wants_confirmed = "new"
+    typist = [scene.people.judge(typed("/approve", user, "approve"), KEY).way for user in ("member-9", "member-8")]
+    scene.host.wants_confirmed = "undo"
+
+    nobody = [scene.people.judge(typed("/approve", user, "approve"), KEY).way for user in ("member-9", OWNER)]
+
+    assert (typist, nobody) == ([Way.LET_IN, Way.REFUSE], [Way.REFUSE, Way.LET_IN])
+
+
+async def test_a_refusal_is_told(scene: Scene) -> None:
+    """R9.10: people hear why nothing came of their words, whatever the turn says; when they cannot, that is known."""
+    scene.open_turn("member-9")
+
+    told = await scene.people.refuse(ROOM, "m5", "not yours")
+    scene.refuses_posts = True
+    untold = await scene.people.refuse(ROOM, "m6", "not yours")
+
+    assert (told, untold) == (True, False)
+    assert scene.posted[0] == ("not yours", "control")
+
+
+@pytest.mark.parametrize(
+    ("by", "receipt", "owner_id", "told"),
+    [
+        ("stranger", {}, OWNER, NOT_ASKED),
+        (OWNER, {}, OWNER, "2026"),
+        (None, {}, OWNER, "2026"),
+        ("stranger", {"responseUserId": "stranger"}, OWNER, "2026"),
+    ],
+)
+async def test_an_answer_to_a_question_that_nobody_is_named_for(
+    scene: Scene, by: str | None, receipt: dict[str, Any], owner_id: str | None, told: str
+) -> None:
+    """R9.2: Canon takes the owner where nobody is named; another's words are no answer."""
+    scene.open_turn(None)
+    scene.owner_id = owner_id
+    scene.canon.receipt = receipt
+    await scene.ask()
+    scene.canon.answers["q1"] = {"status": "submitted", "value": "2026"} | ({"respondedBy": by} if by else {})
+
+    await pass_time(scene)
+
+    assert scene.host.waiting[0].told == [told]
+
+
+@pytest.mark.parametrize(("owner_id", "told"), [(None, "deny"), (OWNER, "deny"), ("stranger", "once")])
+async def test_a_yes_where_nobody_is_named(scene: Scene, owner_id: str | None, told: str) -> None:
+    """R9.10: neither the request nor Canon's receipt names anybody; then only the owner's counts, if there is one."""
+    scene.open_turn(None)
+    scene.owner_id = owner_id
+    await scene.command()
+    scene.canon.answers[scene.canon.request["approvalId"]] = {"status": "allow", "respondedBy": "stranger"}
+
+    await pass_time(scene)
+
+    assert scene.host.waiting[0].told == [told]
 
 
 # --- leaving ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,111 @@
+"""The one door into the host: whatever comes for a session passes here, and what is no answer never becomes one.
+
+The host hands every event to ``handle_message``: ours, those that it queued while it started, and its own. There it
+takes the next text for the answer to a question, and a word or a command for the decision about a command that waits.
+interactions/gate.py says which of them may; here that is carried out. A text that its author has corrected into a
+command is judged again, because the host looks at it when its turn comes and not before.
+
+Source: canon-adapter R5.19, R9.10; hermes-host 9.3; docs/decisions/0039.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
+
+from canon_hermes_plugin.busy.dispatcher import BusySessions
+from canon_hermes_plugin.host import command_name
+from canon_hermes_plugin.interactions.gate import Said, Verdict, Way
+from canon_hermes_plugin.interactions.typed import typed_command
+from canon_hermes_plugin.ports import Arrival
+
+__all__ = ["Door", "Gate"]
+
+logger = logging.getLogger(__name__)
+
+FILES_FOLLOW: Final = "[What is attached to this answer comes with the next message.]"
+LATER: Final = "A question to somebody else waits here. Please say it again once that is answered."
+
+
+class Gate(Protocol):
+    """Who decides; called on the loop."""
+
+    def judge(self, said: Said, session_key: str) -> Verdict: ...
+    def answer(self, session_key: str, text: str) -> bool: ...
+    async def refuse(self, arrival: Arrival, sentence: str) -> None: ...
+
+
+class Door:
+    """The door of one adapter.
+
+    Args:
+        arrival_of: what the runtime must know of a host's event.
+        quick_commands: those of the host's configuration.
+    """
+
+    def __init__(
+        self,
+        busy: BusySessions,
+        gate: Gate,
+        *,
+        arrival_of: Callable[[Any], Arrival],
+        quick_commands: Callable[[], object],
+    ) -> None:
+        self._busy = busy
+        self._gate = gate
+        self._arrival_of = arrival_of
+        self._quick_commands = quick_commands
+
+    async def receive(self, event: Any, session_key: str, hand_over: Callable[[Any], Awaitable[None]]) -> None:
+        """Let an event in, or see that it is no answer.
+
+        Args:
+            hand_over: the host's own way in.
+        """
+        said = self._said(event)
+        verdict = self._gate.judge(said, session_key)
+        match verdict.way:
+            case Way.REFUSE:
+                await self._refuse(event, session_key, verdict.sentence)
+                return
+            case Way.SPLIT if self._gate.answer(session_key, f"{event.text or ''}\n\n{FILES_FOLLOW}".strip()):
+                self._busy.wait(event, session_key)
+                return
+            case Way.ASIDE:
+                if await self._busy.keep_apart(event, session_key):
+                    return
+                if said.is_said:  # nothing runs there that it could wait for
+                    await self._refuse(event, session_key, LATER)
+                    return
+        await hand_over(event)
+
+    def may_say(self, event: Any, text: str, session_key: str) -> bool:
+        """Whether a message that waits may say ``text`` from now on."""
+        said = self._said(event, text)
+        return said.command is None or self._gate.judge(said, session_key).way is not Way.REFUSE
+
+    async def _refuse(self, event: Any, session_key: str, sentence: str) -> None:
+        logger.info("Canon: a message decides nothing in session %s: %s", session_key, sentence)
+        self._busy.came_to_us(event)
+        await self._gate.refuse(self._arrival_of(event), sentence)
+
+    def _said(self, event: Any, text: str | None = None) -> Said:
+        arrival = self._arrival_of(event)
+        text = (event.text or "") if text is None else text
+        command, arguments = typed_command(text, self._aliases(), name_of=command_name)
+        return Said(
+            text,
+            event.source.user_id or None,
+            command,
+            arguments,
+            has_files=bool(event.media_urls) or arrival.has_attachments,
+            is_said=arrival.is_said and not getattr(event, "internal", False),
+        )
+
+    def _aliases(self) -> Mapping[str, str]:
+        """The operator's short names, by what they stand for."""
+        quick = self._quick_commands()
+        rows = quick.items() if isinstance(quick, Mapping) else ()
+        found = {str(name): row.get("target") for name, row in rows if isinstance(row, Mapping)}
+        return {name: target for name, target in found.items() if isinstance(target, str) and target.strip()}
