@@ -21,6 +21,7 @@ from canon_hermes_plugin.approvals.events import (
     ClaimConsume,
     ClaimWake,
     Decided,
+    Event,
     FinishConsume,
     FinishWake,
     Gone,
@@ -31,7 +32,7 @@ from canon_hermes_plugin.approvals.events import (
     TimedOut,
     Unclear,
 )
-from canon_hermes_plugin.approvals.machine import Transition
+from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.needs import Action, is_of, need_of
 from canon_hermes_plugin.approvals.ports import CanonPort, WakePort, WakeRefused, wake_of
 from canon_hermes_plugin.owner import Owner
@@ -109,10 +110,10 @@ class Steps:
             refusal = refused
         claim_id = self._new_id(32)
         lease_ends_ms = self._clock.now_ms() + LEASE_MS  # counted from before the claim, so never too long
-        claimed = await self._desk.apply(entry.approval_id, ClaimWake(claim_id, self._process))
+        finish = FinishWake(claim_id, is_delivered=False)
+        claimed = await self._claim(entry.approval_id, ClaimWake(claim_id, self._process), finish)
         if not claimed.is_change or claimed.entry is None:
             return
-        finish = FinishWake(claim_id, is_delivered=False)
         try:
             if refusal is not None:
                 raise refusal
@@ -148,10 +149,11 @@ class Steps:
     async def ask(self, entry: Entry, *, wakes: bool, claim_id: str | None = None) -> tuple[Entry, Answer | None]:
         """Consume under a lease; the entry as it stands then, and Canon's answer, None when it was not asked."""
         claim_id = claim_id or self._new_id(32)
-        claimed = await self._desk.apply(entry.approval_id, ClaimConsume(claim_id, self._process))
+        answer: Answer = Unclear()
+        claim, release = ClaimConsume(claim_id, self._process), FinishConsume(claim_id, answer, wakes)
+        claimed = await self._claim(entry.approval_id, claim, release)
         if not claimed.is_change or claimed.entry is None:
             return claimed.entry or entry, None
-        answer: Answer = Unclear()
         written: Answer | None = None
         try:
             answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
@@ -165,6 +167,16 @@ class Steps:
         finally:  # whatever happened, a cancellation too, is written down
             finished = await self._finish(entry.approval_id, FinishConsume(claim_id, written or answer, wakes))
         return finished.entry or entry, answer
+
+    async def _claim(self, approval_id: str, claim: Event, release: Event) -> Transition:
+        """Claim a step. A caller that is cancelled meanwhile gives it back: nobody is at it, and everybody else would
+        wait until the lease ends."""
+        try:
+            return await self._desk.apply(approval_id, claim)
+        except asyncio.CancelledError:  # it is on the disk by now, or somebody else holds it and nothing changes
+            with contextlib.suppress(CanonOpsError, TransitionError):
+                await self._desk.apply(approval_id, release)
+            raise
 
     async def _finish(self, approval_id: str, finish: FinishConsume) -> Transition:
         try:

@@ -15,7 +15,15 @@ import pytest
 from canon_hermes_plugin.approvals.batch import EntryDamaged
 from canon_hermes_plugin.approvals.book import Book, Renderer
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
-from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, ClaimWake, FinishConsume, Gone, Unclear
+from canon_hermes_plugin.approvals.events import (
+    Activate,
+    ClaimConsume,
+    ClaimWake,
+    Decided,
+    FinishConsume,
+    Gone,
+    Unclear,
+)
 from canon_hermes_plugin.approvals.passes import LONGEST_BACK_OFF_S
 from canon_hermes_plugin.approvals.ports import WakeRefused
 from canon_hermes_plugin.approvals.service import NotActivated
@@ -452,6 +460,26 @@ async def test_a_check_that_is_cancelled(world: Approving) -> None:
     await world.service.passes.follow_up(approval_id)
 
     assert len(world.inbox.wakes) == 1
+
+
+@pytest.mark.parametrize("step", ["ask", "wake"])
+async def test_a_step_that_is_cancelled_while_it_is_claimed(world: Approving, step: str) -> None:
+    """R10.8, R10.45: what was claimed and not begun is given back, and the next pass need not wait for a lease."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    if step == "wake":
+        world.store.apply_one(approval_id, ClaimConsume("k", "p0"))
+        world.store.apply_one(approval_id, FinishConsume("k", Decided(Decision.ALLOW, "owner-1"), wakes=True))
+    kind = ClaimKind.CONSUME if step == "ask" else ClaimKind.WAKE
+    settling = asyncio.create_task(world.service.passes.settle_start())
+    await until(lambda: world.store.read().entries[approval_id].claim(kind))
+    settling.cancel()
+    await asyncio.gather(settling, return_exceptions=True)
+    assert (world.canon.consumes, world.inbox.wakes) == ([], {})
+
+    await world.service.passes.settle_start()
+
+    assert (len(world.inbox.wakes), world.entry(approval_id)["wakeStatus"]) == (1, "delivered")
 
 
 async def test_a_check_that_is_cancelled_with_the_answer(world: Approving) -> None:
