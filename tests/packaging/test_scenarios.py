@@ -57,3 +57,29 @@ def test_what_pytest_lists_is_read() -> None:
     text = "tests/a/test_b.py::TestC::test_d[x::y[z]]\ntests/a/test_b.py::test_e\n\n2 tests collected in 0.1s\n"
 
     assert collected(text) == {"tests/a/test_b.py::test_d", "tests/a/test_b.py::test_e"}
+
+
+@pytest.mark.parametrize(
+    ("tested", "excused", "complaint"),
+    [
+        ({"S1.1", "S1.10"}, {"S1.2": "later"}, None),
+        ({"S1.1", "S1.10"}, {}, "S1.2 has no test and no reason for that"),
+        ({"S1.1", "S1.2", "S1.10"}, {"S1.2": "later"}, "S1.2 has a test; its reason for having none goes"),
+        ({"S1.1", "S1.2", "S1.10", "S1.11"}, {}, "S1.11 is no scenario, and a test names it"),
+        ({"S1.1", "S1.2", "S1.10"}, {"S1.12": "later"}, "S1.12 is no scenario, and has a reason"),
+    ],
+)
+def test_lists_that_do_not_agree(tested: set[str], excused: dict[str, str], complaint: str | None) -> None:
+    """A gap is listed, a list holds gaps only, and nobody invents a number."""
+    said = scenarios.complaints(["S1.1", "S1.2", "S1.10"], tested, excused)
+
+    assert said == ([complaint] if complaint else [])
+
+
+def test_each_scenario_has_a_test_or_a_reason() -> None:
+    """T2: all of the specifications, held against the tests as they are."""
+    known = [*scenarios.all_scenarios()]
+
+    assert len(known) == len({*known}) == 441 + 121 + 57
+    assert scenarios.complaints(known, scenarios.tests_by_scenario(CHECKOUT / "tests"), scenarios.WITHOUT_A_TEST) == []
+    assert all(scenarios.WITHOUT_A_TEST.values())

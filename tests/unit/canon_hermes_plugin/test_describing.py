@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.approvals.entry import Decision
+from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided, FinishConsume, Reserve
+from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.describing import Describing
+from canon_hermes_plugin.descriptor import Dynamic, describe
 from canon_hermes_plugin.offload import Offload
-from canon_ops.runtime.clock import ManualClock
+from canon_hermes_plugin.owner import Owner
+from canon_ops.runtime.clock import ManualClock, SystemClock
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.wire.requests import RuntimeStatus
@@ -34,6 +41,28 @@ async def test_each_beat_says_what_is_offered_now() -> None:
     await describing.beat()
 
     assert [status.body()["runtimeDescriptor"]["commands"] for status in told] == [[1], [1, 2]]
+
+
+async def test_what_was_told_is_not_changed_afterwards() -> None:
+    """S2.11: quick commands and skills of now in each beat; the first body does not learn of what came later."""
+    told: list[dict[str, Any]] = []
+    brought = [Dynamic("invoice", "A quick command", ""), Dynamic("my-skill", "A skill", "")]
+
+    async def publish(status: RuntimeStatus) -> None:
+        told.append(status.body())
+
+    describing = Describing(publish, lambda: describe((), brought), offloaded=at_once, clock=ManualClock())
+    await describing.beat()
+    first = json.dumps(told[0])
+    brought[0] = Dynamic("receipt", "Another quick command", "")
+    await describing.beat()
+
+    offered = [{one["label"] for one in body["runtimeDescriptor"]["commands"]} for body in told]
+    assert [body["runtime"] for body in told] == ["hermes", "hermes"]
+    assert [names & {"/invoice", "/receipt", "/my-skill"} for names in offered] == [
+        {"/invoice", "/my-skill"}, {"/receipt", "/my-skill"},
+    ]  # fmt: skip
+    assert json.dumps(told[0]) == first
 
 
 async def test_the_heart_goes_on(caplog: pytest.LogCaptureFixture) -> None:
@@ -88,3 +117,27 @@ async def test_canon_is_told_at_the_connect() -> None:
     ids = [one["id"] for one in status["runtimeDescriptor"]["commands"]]
     assert ids[0] == "stop-and-clear-queue" and {"hermes-new", "hermes-approve", "hermes-model"} <= {*ids}
     assert status["runtimeDescriptor"]["streamingTextMode"] == "delta"
+
+
+@pytest.mark.host
+async def test_a_wake_that_is_owed_needs_no_heartbeat(tmp_path: Path) -> None:
+    """S2.12: Canon takes no heartbeat; a decision from the gateway's earlier life reaches the agent all the same."""
+    with CanonSandbox(CanonOptions()) as box:
+        ends = box.endpoints
+        heartbeat = box.fault("runtime-status-500")
+        store = ApprovalStore(tmp_path / "canon" / "detached-approvals.json", process="gateway of yesterday")
+        owner, until_ms = Owner(ends.environment_id, "agent_sandbox"), SystemClock().now_ms() + 3_600_000
+        for event in (
+            Reserve("hermes-1", ends.conversation_id, "c", until_ms, owner, "Pay invoice 12?", ends.owner_id),
+            Activate("c", until_ms, ends.owner_id),
+            ClaimConsume("k", "gateway of yesterday"),
+            FinishConsume("k", Decided(Decision.ALLOW, ends.owner_id), wakes=True),
+        ):
+            store.apply_one("hermes-1", event)
+        async with hosted(box, home=tmp_path) as stage:
+            await until(lambda: stage.events and heartbeat.fired)
+            (event,) = stage.events
+            await until(lambda: store.read().entries["hermes-1"].wake_status == "delivered")
+
+    assert event.message_id == "canon-detached-approval:hermes-1"
+    assert box.human.runtime_status() is None

@@ -130,7 +130,7 @@ def test_one_refused_hook_does_not_stop_the_others() -> None:
 
 
 def test_the_real_host_owns_what_was_registered() -> None:
-    """S1.4, S1.20: with the host's own context the platform and the three hooks belong to the plugin canon-hermes."""
+    """S1.4, R1.20: with the host's own context the platform and the three hooks belong to the plugin canon-hermes."""
     from gateway.platform_registry import platform_registry
     from hermes_cli.plugins import PluginContext, PluginManager, PluginManifest
 

@@ -139,7 +139,7 @@ def test_whose_turn_it_is(program: Runner, file: Path, case: str) -> None:
 
 
 def test_looking_changes_nothing(program: Runner, file: Path) -> None:
-    """Neither the registry nor its trail, by any of the commands that look."""
+    """BR-55: neither the registry nor its trail, by any of the commands that look."""
     before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
 
     for words in (["list"], ["show", "hermes-1"], ["verify"], ["audit"], ["export"], ["prune"]):

@@ -69,7 +69,7 @@ def statuses(store: ApprovalStore) -> dict[str, str]:
 
 
 def test_without_apply_nothing_is_asked(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
-    """The plan says what would be done and why."""
+    """BR-55: the plan says what would be done and why."""
     asked(canon, store, "hermes-1")
     before = store.file.read_bytes()
 
@@ -123,7 +123,7 @@ def test_only_those_that_are_named(program: Runner, user: User, canon: CanonSand
 
 
 def test_a_live_lease_is_not_taken(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
-    """A gateway is at it: the command waits for nobody and takes nothing."""
+    """BR-55: a gateway is at it; the command waits for nobody and takes nothing."""
     asked(canon, store, "hermes-1")
     store.apply_one("hermes-1", ClaimConsume("theirs", "gateway 7"))
     before = store.file.read_bytes()
@@ -178,7 +178,7 @@ def test_an_agent_without_a_key_here(program: Runner, user: User, canon: CanonSa
 
 
 def test_canon_cannot_be_reached(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
-    """Nothing changes, and it says so."""
+    """BR-55: nothing changes, and it says so."""
     asked(canon, store, "hermes-1")
     canon.stop()
     before = statuses(store)
