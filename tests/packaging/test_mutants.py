@@ -26,6 +26,15 @@ def test_twice():
 def test_zero():
     assert twice(0) == 0
 """
+OPEN = {
+    "D28",
+    "D37",
+    "D40",
+    "D41",
+    "D58",  # one module of five thousand lines: no patch puts that back, and import-linter and reviewers look at it
+}
+"""Defects of the published plugin that no mutant stands for yet."""
+
 PATCH = """\
 diff --git a/doubling.py b/doubling.py
 --- a/doubling.py
@@ -47,9 +56,11 @@ def test_each_mutant_fits_the_tree_and_names_tests_that_exist(mutant: Mutant) ->
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-def test_there_are_mutants_of_many_defects() -> None:
-    """T2: the list of defects is covered further with each capability, never less."""
-    assert len({mutant.defect for mutant in read_mutants()}) >= 18
+def test_every_defect_of_the_published_canon_plugin_has_a_mutant_but_these() -> None:
+    """T2: D1 to D65. One that gets its first patch leaves :data:`OPEN`, and none may come to it unnoticed."""
+    defects = {f"D{number}" for number in range(1, 66)}
+
+    assert defects - {mutant.defect for mutant in read_mutants()} == OPEN
 
 
 def test_every_weakness_of_the_published_borgee_plugin_has_a_mutant() -> None:
