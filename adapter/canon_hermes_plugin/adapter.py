@@ -245,6 +245,7 @@ def build_adapter_class(
         async def interrupt_session_activity(self, session_key: str, chat_id: str, metadata: Any = None) -> None:
             """The host ends the run of a session, for a command; its end may yet reach us as a success."""
             self._canon.busy.interrupting(session_key)
+            self._port.busy.stopping(session_key)
             known = {} if metadata is None else {"metadata": metadata}  # Hermes 0.18 has none
             await super().interrupt_session_activity(session_key, chat_id, **known)
 
@@ -350,6 +351,9 @@ class _Port:
 
     def drop_queue(self, session_key: str) -> None:
         self.busy.drop(session_key)
+
+    async def serve_waiting(self) -> None:
+        await self.busy.serve()
 
     def can_steer(self) -> bool:
         return self.busy.can_route

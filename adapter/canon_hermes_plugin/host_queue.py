@@ -1,4 +1,8 @@
-"""The messages that wait inside the host for a session's running turn to end.
+"""The messages that wait for a session's running turn to end: one inside the host, the others in a line of our own.
+
+A host that holds many loses some: it drops what is beyond its limit, it writes one over another when it has answered a
+few in one run, and ``/stop`` throws away the next one. So it gets the next message when it has none
+(docs/decisions/0042), and what its events for itself do is its own matter.
 
 The host keeps them in several places, by version and by mode: one slot a session, a list behind it, a burst that is
 still being collected, and the queue of its start. They are looked at by attribute, on objects that the host handed us;
@@ -10,7 +14,7 @@ Source: canon-adapter R6.2, D59; hermes-host 9.3, 12.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,11 +50,48 @@ class HostQueue:
         self._adapter = adapter
         self._message_id_of = message_id_of
         self._texts: OrderedDict[str, _Handed] = OrderedDict()
+        self._line: dict[str, deque[Any]] = {}  # behind what the host has; no session without an event
 
     def depth(self, session_key: str) -> int:
         """How many messages of the session wait for its turn to end; a burst that is being collected is one."""
+        return self._in_host(session_key) + len(self._line.get(session_key, ()))
+
+    def _in_host(self, session_key: str) -> int:
         waiting = (session_key in self._slots) + (session_key in self._bursts)
         return waiting + len(self._behind.get(session_key, ()))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The sessions of which something waits with us."""
+        return tuple(self._line)
+
+    def has_room(self, session_key: str, event: Any) -> bool:
+        """Whether the host gets an event now: it has none of the session, or merges this one into the one it has."""
+        if session_key in self._line:
+            return False
+        head = self._slots.get(session_key)
+        merges = head is not None and bool(head.media_urls or event.media_urls)
+        return merges or not self._in_host(session_key)
+
+    def line_up(self, session_key: str, event: Any) -> None:
+        """Let an event wait with us, behind the others."""
+        self._line.setdefault(session_key, deque()).append(event)
+
+    def next_in_line(self, session_key: str) -> Any:
+        """Take the event out that the host gets next; None while it has one, or nothing waits with us."""
+        if session_key not in self._line or self._in_host(session_key):
+            return None
+        event = self._line[session_key].popleft()
+        if not self._line[session_key]:
+            del self._line[session_key]
+        return event
+
+    def take_back(self, session_key: str) -> None:
+        """The host is about to throw away what it has next: if it is ours, it goes to the front of our line instead."""
+        head = self._slots.get(session_key)
+        if head is not None and self._message_id_of(head) is not None:
+            del self._slots[session_key]
+            self._line.setdefault(session_key, deque()).appendleft(head)
 
     def is_busy(self, session_key: str) -> bool:
         """Whether the host runs something in the session, so that a message of it waits."""
@@ -74,7 +115,8 @@ class HostQueue:
         Hosts merge where attachments are in play, and drop what is beyond the most that may wait. Source: R5.15.
         """
         head = self._slots.get(session_key)
-        if head is None or head is event or any(one is event for one in self._behind.get(session_key, ())):
+        waiting = (*self._behind.get(session_key, ()), *self._line.get(session_key, ()))
+        if head is None or head is event or any(one is event for one in waiting):
             return None
         return head if head.media_urls or event.media_urls else None
 
@@ -88,6 +130,7 @@ class HostQueue:
         if behind is not None:
             dropped.extend(behind)
             self._behind.pop(session_key, None)
+        dropped.extend(self._line.pop(session_key, ()))
         return dropped
 
     def waiting_in(self, conversation_id: str) -> list[tuple[str, str | None]]:
@@ -95,7 +138,12 @@ class HostQueue:
         places: list[tuple[str, Any]] = [
             *self._slots.items(),
             *((key, burst.event) for key, burst in self._bursts.items()),
-            *((key, event) for key, events in self._behind.items() for event in events),
+            *(
+                (key, event)
+                for places in (self._behind, self._line)
+                for key, events in places.items()
+                for event in events
+            ),
         ]
         found: dict[str, str | None] = {}
         for session_key, event in places:
@@ -151,6 +199,14 @@ class HostQueue:
         for events in [*self._behind.values(), self._at_start]:
             for event in list(events):
                 yield event, partial(events.remove, event)
+        for key, line in list(self._line.items()):
+            for event in list(line):
+                yield event, partial(self._leave_line, key, event)
+
+    def _leave_line(self, session_key: str, event: Any) -> None:
+        self._line[session_key].remove(event)
+        if not self._line[session_key]:
+            del self._line[session_key]
 
     def _end_burst(self, session_key: str) -> None:
         burst = self._bursts.pop(session_key, None)

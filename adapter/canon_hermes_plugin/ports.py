@@ -246,6 +246,10 @@ class HostPort(Protocol):
         """Nothing that waits in the session will run."""
         ...
 
+    async def serve_waiting(self) -> None:
+        """Begin with what waits for a session in which nothing runs."""
+        ...
+
     def can_steer(self) -> bool:
         """Whether words can be put into a running turn."""
         ...

@@ -280,6 +280,7 @@ class CanonRuntime:
     async def _look(self, connected: Connected) -> None:
         """What changes without anybody telling us: the stream's age, and the host's queue (D39, D62)."""
         await self._pulse.look(connected.inflow.cursor, connected.inflow.in_work)
+        await self._port.serve_waiting()
         for turn in [turn for turn in self._desk.turns.live.values() if turn.is_open and turn.is_lifecycle]:
             if connected.outbound.told_depth(turn.id) != queue_depth(self._desk, self._port, turn.id):
                 self._desk.queue_changed(turn.id)

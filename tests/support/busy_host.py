@@ -158,9 +158,14 @@ class Busy:
         return list(self.runner._queued_events.get(KEY) or [])
 
     @property
+    def line(self) -> list[Any]:
+        """What waits with us."""
+        return list(self.adapter._port.queue._line.get(KEY, ()))
+
+    @property
     def waiting(self) -> list[str]:
         """The texts that wait, in order."""
-        return [event.text for event in [self.slot, *self.behind] if event is not None]
+        return [event.text for event in [self.slot, *self.behind, *self.line] if event is not None]
 
     def event(self, request: Request) -> Any:
         return self.adapter._port._event(request)
@@ -170,6 +175,10 @@ class Busy:
         event = self.event(a_request(text, intent, **more))
         assert await self.sessions.dispatch(event, KEY)
         return event
+
+    def end_run(self, *, is_stopped: bool = False) -> None:
+        """The run is over; the host looks into its queue for the last time afterwards."""
+        self.sessions.run_ended(KEY, (), is_stopped=is_stopped)
 
     def promote(self, *, adapter: Any = None) -> Any:
         """The run has ended and the host looks for the next message, as it does it."""

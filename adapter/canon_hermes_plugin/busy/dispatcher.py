@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from canon_hermes_plugin.busy import dequeue
 from canon_hermes_plugin.busy.intents import Busy, Deed, deed_of, steering_words
@@ -28,6 +28,8 @@ __all__ = ["BusyListener", "BusySessions", "Handler"]
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[Any, str], Awaitable[bool]]
+
+SESSION_ENDS: Final = frozenset({"new", "reset"})  # the host's commands after which nothing of the session runs
 
 
 class BusyListener(Protocol):
@@ -100,6 +102,7 @@ class BusySessions:
         self._host = HostRunner(None)
         self._can_route = False
         self._has_seam = False
+        self._ending: list[str] = []  # sessions to which a command that ends them is on its way
         self._steering = Steering()
         self._last = 0  # the number of the newest words; they are in their agent before it says so
 
@@ -144,16 +147,24 @@ class BusySessions:
 
     async def hand_over(self, event: Any, session_key: str) -> None:
         """Give an event to the host; what it consumes without a turn is known only here. Source: R5.19, R8.7."""
+        if session_key in self._queue.lines and not self._queue.is_busy(session_key) and not event.is_command():
+            self._queue.line_up(session_key, event)  # what came before it has not begun
+            await self.serve()
+            return
         steers = event.get_command() == "steer" and bool(event.get_command_args().strip())
         steers = steers and self._host.agent(session_key) is not None
         has_no_turn = self._queue.is_busy(session_key) and (event.is_command() or self._is_asking(session_key))
         if steers:
             self._listener.command_steers(session_key)
         self._on_the_way[id(event)] = False
+        ends_session = event.get_command() in SESSION_ENDS
+        self._ending += [session_key] * ends_session
         try:
             await self._adapter.handle_message(event)
         finally:
             came_to_us = self._on_the_way.pop(id(event))
+            if ends_session:
+                self._ending.remove(session_key)
         if steers:  # a silence may have been chosen while the command was on its way
             self._listener.command_steers(session_key)
         arrival = self._arrival_of(event)
@@ -190,6 +201,7 @@ class BusySessions:
                 self.drop(session_key)
         self._wait(event, session_key)
         if deed in (Deed.INTERRUPT, Deed.STOP):
+            self._feed(session_key)  # a host without a next message would make one of the words that interrupt it
             self._interrupt(event.text, session_key)
         return True
 
@@ -258,10 +270,36 @@ class BusySessions:
 
     def _wait(self, event: Any, session_key: str) -> None:
         """Queue a message; one that the host merges into another travels with it. Source: R5.15, D60."""
+        if not self._queue.has_room(session_key, event):
+            self._queue.line_up(session_key, event)
+            return
         self._host.queue(session_key, event)
         head = self._queue.swallower(session_key, event)
         if head is not None and not _carry(head, self._arrival_of(event)):
             logger.debug("Canon: the host's event takes no notes; a merged message is not acknowledged")
+
+    def _feed(self, session_key: str) -> None:
+        """The host gets the next message that waits with us, if it has none."""
+        if (event := self._queue.next_in_line(session_key)) is not None:
+            self._host.queue(session_key, event)
+
+    async def serve(self) -> None:
+        """What waits with us for a session in which nothing runs begins; called from time to time."""
+        for session_key in self._queue.lines:
+            if self._queue.is_busy(session_key) or self._host.is_draining:
+                continue
+            if (event := self._queue.next_in_line(session_key)) is not None:
+                await self._adapter.handle_message(event)
+
+    def stopping(self, session_key: str) -> None:
+        """The host ends the run of a session for a command, and throws away what it would answer next.
+
+        What waits goes on waiting; only the end of the session itself takes it along.
+        """
+        if session_key in self._ending:
+            self.drop(session_key)
+        else:
+            self._queue.take_back(session_key)
 
     def _interrupt(self, text: str, session_key: str) -> None:
         agent = self._host.agent(session_key)
@@ -300,6 +338,8 @@ class BusySessions:
         taken = self._taken_back(self._steering.take(session_key, unread))
         if not is_stopped:
             self._requeue(session_key, taken)
+        if not self._host.is_draining:
+            self._feed(session_key)
 
     def _dequeued(self, session_key: str, event: Any) -> None:
         if self._host.is_draining:  # the host throws it away; the next gateway has it from the inbox

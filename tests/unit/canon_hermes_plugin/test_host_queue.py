@@ -34,11 +34,14 @@ def a_host(**places: Any) -> Any:
         **{name: places[name] for name in ("_queued_events", "_startup_restore_queue") & places.keys()}
     )
     bursts = {"_text_debounce": places["_text_debounce"]} if "_text_debounce" in places else {}
-    return SimpleNamespace(_pending_messages=places.get("_pending_messages", {}), gateway_runner=runner, **bursts)
+    slots, line = places.get("_pending_messages", {}), places.get("line", ())
+    return SimpleNamespace(_pending_messages=slots, gateway_runner=runner, line=line, **bursts)
 
 
 def a_queue(host: Any, *handed: Any) -> HostQueue:
     queue = HostQueue(host, lambda event: event.message_id)
+    for event in getattr(host, "line", ()):
+        queue.line_up("s1", event)
     for event in handed:
         queue.handed(event.message_id, event.text)
     return queue
@@ -49,12 +52,13 @@ PLACES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "burst": lambda event: {"_text_debounce": {"s1": SimpleNamespace(event=event, task=None)}},
     "behind": lambda event: {"_queued_events": {"s1": [an_event("other", "other"), event]}},
     "start": lambda event: {"_startup_restore_queue": [event]},
+    "line": lambda event: {"line": [an_event("other", "other"), event]},
 }
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_waiting_message_is_corrected_and_taken_away(place: str) -> None:
-    """D59: wherever the host keeps it, its words change, and in the end it is gone, while others stay."""
+    """D59: wherever it waits, its words change, and in the end it is gone, while others stay."""
     event = an_event("m1", "helo")
     host = a_host(**PLACES[place](event))
     queue = a_queue(host, event)
@@ -64,7 +68,7 @@ def test_a_waiting_message_is_corrected_and_taken_away(place: str) -> None:
     gone, again = queue.amend("m1", None), queue.amend("m1", "back")
 
     assert (changed, text, gone, again) == (True, "hello", True, False)
-    assert [one.message_id for one, _ in queue._waiting()] == (["other"] if place == "behind" else [])
+    assert [one.message_id for one, _ in queue._waiting()] == (["other"] if place in ("behind", "line") else [])
 
 
 def test_taking_the_last_of_a_burst_stops_its_timer() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.busy import dequeue
-from tests.support.busy_host import a_busy_session, runner_class
+from tests.support.busy_host import KEY, a_busy_session, a_request, runner_class
 
 pytestmark = pytest.mark.host
 
@@ -36,24 +36,23 @@ async def test_a_message_that_begins_is_announced_and_released() -> None:
 
 
 async def test_each_is_released_when_it_begins() -> None:
-    """S5.22, S5.26: the one behind it is staged, and not yet begun."""
+    """S5.22, S5.26: the one behind it goes on waiting until the run is over, and has not begun."""
     busy = a_busy_session()
     for number in (2, 3):
         await busy.say(f"waits {number}", message_id=f"m{number}")
 
     busy.promote()
     first = list(busy.notes.accepted)
+    busy.end_run()
     busy.promote()
 
     assert (first, busy.notes.accepted) == (["m2"], ["m2", "m3"])
 
 
 async def test_what_stands_behind_an_empty_slot_is_announced_too() -> None:
-    """D4: the host takes it from the list, not from the slot."""
+    """D4: what ``/queue`` puts there the host takes from the list, not from the slot."""
     busy = a_busy_session()
-    for number in (2, 3):
-        await busy.say(f"waits {number}", message_id=f"m{number}")
-    busy.adapter.get_pending_message("agent:main:canon:dm:convo-1")
+    busy.runner._queued_events[KEY] = [busy.event(a_request("waits", message_id="m3"))]
 
     assert busy.promote().message_id == "m3"
     assert [arrival.message_id for arrival in busy.notes.announced] == ["m3"]

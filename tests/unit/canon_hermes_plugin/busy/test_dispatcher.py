@@ -287,16 +287,88 @@ async def test_a_merged_message_travels_with_its_survivor() -> None:
     assert (opening.source_message_id, opening.merged_ids, opening.authority) == ("m2", ("m3",), AUTHORITY)
 
 
-async def test_what_waits_itself_or_was_dropped_is_not_merged(caplog: pytest.LogCaptureFixture) -> None:
-    """S5.29, S5.30: neither a message behind the first, nor one beyond the host's limit."""
+async def test_more_than_the_host_holds_wait_with_us(caplog: pytest.LogCaptureFixture) -> None:
+    """S5.29, S5.30: the host has one, whatever its limit; the others follow in order, and none is lost."""
     busy = a_busy_session()
-    for number in range(34):
+    texts = [f"waits {number}" for number in range(40)]
+    for number, text in enumerate(texts):
+        await busy.say(text, message_id=f"m{number}")
+    depth, in_host = busy.adapter._port.queue_depth(KEY), len([busy.slot, *busy.behind])
+
+    began = []
+    while busy.waiting:
+        began.append(busy.promote())
+        busy.end_run()
+
+    assert [event.text for event in began] == texts
+    assert [busy.sessions._arrival_of(event).absorbed for event in began] == [()] * 40
+    assert (depth, in_host, "cap" in caplog.text) == (40, 1, False)
+
+
+async def test_a_host_that_answers_many_in_one_run_writes_over_none() -> None:
+    """When it has answered a few in a run, the host puts the next one back into the slot, over whatever is there."""
+    busy = a_busy_session()
+    for number in range(3):
         await busy.say(f"waits {number}", message_id=f"m{number}")
 
-    arrivals = [busy.sessions._arrival_of(event) for event in (busy.slot, *busy.behind)]
+    event = busy.promote()
+    busy.adapter._pending_messages[KEY] = event  # the host's merge of texts without a file replaces
+    busy.end_run()
 
-    assert "cap" in caplog.text and len(arrivals) == 32
-    assert [arrival.absorbed for arrival in arrivals] == [()] * 32
+    assert busy.waiting == ["waits 0", "waits 1", "waits 2"]
+
+
+async def test_an_interruption_leaves_the_host_a_next_message() -> None:
+    """Without one, the host would answer the words of the interruption by themselves, and then once more."""
+    busy = a_busy_session()
+    for number in range(2):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+    busy.promote()
+
+    await busy.say("change of plans", "interrupt", message_id="m9")
+
+    assert (busy.slot.text, busy.waiting) == ("waits 1", ["waits 1", "change of plans"])
+
+
+@pytest.mark.parametrize(("command", "waiting"), [("/stop", ["waits 0", "waits 1"]), ("/new", []), ("/reset now", [])])
+async def test_a_stopped_run_takes_along_only_what_its_session_does(
+    command: str, waiting: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R5.30, R5.25: for a stop the host throws its next message away, which waits on with us; a new one ends it."""
+    busy = a_busy_session()
+    for number in range(2):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+
+    async def handle(event: Any) -> None:  # as the host does it for both commands
+        await busy.adapter.interrupt_session_activity(KEY, ROOM)
+        busy.adapter.get_pending_message(KEY)
+        busy.end_run(is_stopped=True)
+
+    monkeypatch.setattr(busy.adapter, "handle_message", handle)
+    await busy.sessions.hand_over(busy.event(a_request(command, message_id="m9")), KEY)
+
+    assert busy.waiting == waiting
+    assert busy.notes.dropped == ([] if waiting else ["m0", "m1"])
+
+
+async def test_what_waits_for_an_idle_session_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However a run ended, what waits with us begins, and nothing that comes later overtakes it."""
+    busy = a_busy_session()
+    began: list[str] = []
+
+    async def handle(event: Any) -> None:
+        began.append(event.text)
+
+    monkeypatch.setattr(busy.adapter, "handle_message", handle)
+    for number in range(3):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+    busy.adapter.get_pending_message(KEY)
+    busy.adapter._active_sessions.pop(KEY)
+
+    await busy.sessions.hand_over(busy.event(a_request("comes later", message_id="m9")), KEY)
+    await busy.sessions.serve()
+
+    assert (began, busy.waiting) == (["waits 1", "waits 2"], ["comes later"])
 
 
 async def test_a_survivor_that_is_discarded_takes_the_others_along() -> None:
