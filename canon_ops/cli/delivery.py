@@ -8,6 +8,7 @@ from canon_ops.cli.errors import Failure
 from canon_ops.cli.output import Problem, Result
 from canon_ops.cli.session import Session
 from canon_ops.errors import ExitCode
+from canon_ops.lean import replace
 
 __all__ = ["deliver", "deliver_failure"]
 
@@ -21,6 +22,8 @@ def deliver(session: Session, result: Result) -> None:
         OutputLost: stdout is closed or full.
     """
     out = session.streams.out
+    if result.problems:
+        result = replace(result, problems=tuple(_aimed(session, problem) for problem in result.problems))
     if session.options.json:
         session.redact.catch_up()
         out.write(_document(session, result.exit_code, result))
@@ -44,6 +47,7 @@ def deliver_failure(session: Session, failure: Failure, exc: BaseException) -> N
         OutputLost: stdout is closed or full.
     """
     session.redact.catch_up()
+    failure = replace(failure, problem=_aimed(session, failure.problem))
     if failure.is_ours:
         session.learn_secrets_of_home()
         if session.options.verbose:
@@ -75,6 +79,16 @@ def _say_problem(session: Session, failure: Failure) -> None:
     if problem.fix is not None:
         lines.append(f"  {paint('fix:', BOLD, colour=colour)} {visible(problem.fix)}")
     err.write("".join(f"{line}\n" for line in lines))
+
+
+def _aimed(session: Session, problem: Problem) -> Problem:
+    options = session.options
+    if problem.fix is None or (options.hermes_profile is None and options.hermes_home is None):
+        return problem
+    from canon_ops.cli.aiming import aimed
+
+    fix = aimed(problem.fix, profile=options.hermes_profile, hermes_home=options.hermes_home)
+    return replace(problem, fix=fix)
 
 
 def _place(problem: Problem) -> str | None:

@@ -8,7 +8,7 @@ with the old texts, so it can be undone too.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -17,7 +17,7 @@ from canon_ops.files.disk import Disk, explain
 from canon_ops.files.records import Record
 from canon_ops.lean import dataclass, field
 
-__all__ = ["History", "NoSuchEntry", "Retention"]
+__all__ = ["History", "NoSuchEntry", "Retention", "taken_back_by"]
 
 DAY_MS = 86_400_000
 
@@ -39,6 +39,19 @@ class Retention:
     entries: int = 50
     days: int = 90
     spare: Callable[[], Collection[str]] | None = field(default=None, compare=False)
+
+
+def taken_back_by(records: Iterable[Record]) -> dict[str, str]:
+    """What is not in force, by id, and the id of the undo that took it back; an undo may itself be taken back.
+
+    Args:
+        records: newest first: an undo is met before what it undoes.
+    """
+    found: dict[str, str] = {}
+    for record in records:
+        if record.undoes is not None and record.outcome == "done" and record.id not in found:
+            found.setdefault(record.undoes, record.id)
+    return found
 
 
 class History:
@@ -80,13 +93,11 @@ class History:
         Raises:
             NoSuchEntry: there is none.
         """
-        undone: set[str] = set()
-        for record in self.records():  # newest first: an undo is met before what it undoes
-            if record.outcome != "done" or record.id in undone:
-                continue
-            if record.undoes is None:
+        records = self.records()
+        undone = taken_back_by(records)
+        for record in records:
+            if record.outcome == "done" and record.undoes is None and record.id not in undone:
                 return record
-            undone.add(record.undoes)
         raise NoSuchEntry("There is nothing to undo", fix="canon-ops history list")
 
     def texts(self, record: Record, which: Literal["before", "after"]) -> tuple[bytes | None, ...]:

@@ -36,7 +36,7 @@ from canon_ops.files.disk import Disk, explain
 from canon_ops.files.grounds import Grounds
 from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.journal import ChangedUnderUs, Journal
-from canon_ops.files.records import FileRecord, Planned, Record, Repair, digest
+from canon_ops.files.records import Planned, Record, Repair, digest
 from canon_ops.lean import dataclass
 from canon_ops.runtime.clock import Clock, SystemClock
 
@@ -277,28 +277,12 @@ class Transaction:
             if digest(self.read(path)) != file.after:
                 raise ChangedUnderUs(
                     f"{path} was changed after {record.id}; taking that back would lose the later change",
-                    fix=self._way_back(record, file),
+                    fix=f"canon-ops history show {record.id}",
                     file=str(path),
                 )
             self.stage(path, data)
             self._entry(path).new_mode = file.mode
         self._undoes = record.id
-
-    def _way_back(self, record: Record, file: FileRecord) -> str:
-        """What leads to the text that ``record`` left: our newer changes first; by hand where others wrote."""
-        newest = next(
-            (
-                each
-                for each in self.history.records()
-                if each.outcome == "done" and any(other.real == file.real for other in each.files)
-            ),
-            record,
-        )
-        if newest.id != record.id and digest(self.read(Path(file.path))) == next(
-            other.after for other in newest.files if other.real == file.real
-        ):
-            return f"canon-ops undo {newest.id}   # the newer change first"
-        return f"canon-ops history show {record.id}   # and take it back by hand"
 
     def _entry(self, path: Path) -> _Entry:
         target = find_target(path)

@@ -6,16 +6,17 @@ several Hermes homes). People think of one list, so the three are merged: ids so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from canon_ops.errors import RefusedError
-from canon_ops.files.history import History, NoSuchEntry
-from canon_ops.files.records import Record
-from canon_ops.files.transaction import FileChange
+from canon_ops.errors import CanonOpsError, RefusedError
+from canon_ops.files.history import History, NoSuchEntry, taken_back_by
+from canon_ops.files.reading import read_optional
+from canon_ops.files.records import Record, digest
+from canon_ops.files.transaction import ChangedUnderUs, FileChange
 from canon_ops.files.undo import undo
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk
@@ -110,7 +111,7 @@ def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
         identity: see :func:`find_change`.
 
     Raises:
-        NoSuchEntry: there is nothing to undo.
+        NoSuchEntry: there is nothing to undo, or it was taken back already.
         ChangedUnderUs: a file was changed since; nothing was written.
         ManagedHome: a package manager owns the home.
     """
@@ -127,11 +128,46 @@ def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
 
     with writing.transaction(change.folder, refuse, also=also) as transaction:
         writing.expect(transaction, *change.files)
-        undo(transaction, change.id)
+        try:
+            undo(transaction, change.id)
+        except ChangedUnderUs as error:
+            raise _led_out(error, change, list_changes(home, writing.environ), home) from error
         for file in transaction.changes():
             for text in (file.before, file.after):
                 look(file.path, text or b"")
         return Undone(change, writing.commit(transaction))
+
+
+def _led_out(error: ChangedUnderUs, change: Change, changes: Sequence[Change], home: HermesHome) -> CanonOpsError:
+    """The same refusal with advice that ends: each change that it says to take back first is newer, and in force.
+
+    Where the file is what the newest change in force left, that one goes first. Undos count for nothing here: taking an
+    undo back brings its change again, and the next refusal would say to take that back.
+
+    Args:
+        changes: of all folders, newest first: one file may have entries in several.
+    """
+    if change.undone_by is not None:
+        return NoSuchEntry(
+            f"{change.id} was taken back already, by {change.undone_by}, and the file was changed since",
+            fix=home.own_command(f"history show {change.undone_by}"),
+            file=error.file,
+        )
+    real = Path(str(error.file)).resolve()
+    for newer in changes:
+        if newer.id == change.id:
+            break
+        if newer.state == "done" and digest(read_optional(real)) in _left_by(newer, real):
+            error.fix = f"{home.own_command(f'undo {newer.id}')}   # the newer change first"
+            return error
+    error.fix = f"{home.own_command(f'history show {change.id}')}   # and take it back by hand"
+    return error
+
+
+def _left_by(change: Change, real: Path) -> tuple[str | None, ...]:
+    """The digest of the text that a change left of a file; () when it is about other files."""
+    record = History(change.folder).find(change.id)
+    return tuple(file.after for file in record.files if Path(file.real) == real)
 
 
 def _folders(home: HermesHome, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -141,7 +177,7 @@ def _folders(home: HermesHome, environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 def _changes_in(folder: Path) -> list[Change]:
     records = History(folder).records()
-    undone = {record.undoes: record.id for record in reversed(records) if record.undoes and record.outcome == "done"}
+    undone = taken_back_by(records)
     return [_change(record, folder, undone.get(record.id)) for record in records]
 
 

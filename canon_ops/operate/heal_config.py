@@ -127,7 +127,7 @@ def plan_heal(writing: Writing, since: str | None = None) -> tuple[ConfigPlan, L
         try:
             document, what = healed_document(loss, present)
         except ProofFailed as error:
-            error.fix = home.own_command(f"history show {loss.since}")  # the text with the comments, to copy from
+            error.fix = home.own_command(f"config diff {loss.since}")  # has the comments, to copy from
             raise
         healed.append(what)
         return document

@@ -45,7 +45,7 @@ def _comments_lost(examination: Examination) -> Finding:
         return Finding(Status.OK, message, at=at, data=data)
     return Finding(
         Status.WARNING,
-        f"Another program dropped {count} from config.yaml; they were there after {loss.command}.",
+        f"Another program dropped {count} from config.yaml; they were there after {loss.command} ({loss.since}).",
         Fix(examination.command("config heal"), HealConfig(loss)),
         at=at,
         data=data,
@@ -70,8 +70,8 @@ CHECKS = (
             "Hermes drops every comment when it saves: by `hermes config set`, by `hermes plugins enable`, "
             "and in a running gateway at the first message of a fresh home.",
             "Nothing works differently; what people wrote down for each other is gone.",
-            "Take the comments from the text that `canon-ops history show` prints for the entry that the finding "
-            "names. When they are not wanted any more, `canon-ops config snapshot` ends the warning; "
+            "Take the comments from what `canon-ops config diff ID` shows, with the id that the finding names. "
+            "When they are not wanted any more, `canon-ops config snapshot` ends the warning; "
             "`canon-ops config heal` still finds them.",
             ("config.yaml",),
         ),

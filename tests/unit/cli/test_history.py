@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import Runner
+from canon_ops.files.transaction import Transaction
+from tests.unit.cli.conftest import Ran, Runner
 
 CONFIG = "# kept by hand\nplatforms:\n  canon:\n    api_key: secret-one-two\nstreaming:\n  enabled: false   # off\n"
 
@@ -168,3 +170,117 @@ def test_undo_can_be_held_to_a_digest(program: Runner, config: Path) -> None:
 
     assert ran.code == 5
     assert "a: 1" in config.read_text()
+
+
+def pasted(program: Runner, ran: Ran) -> Ran:
+    """Carry out what a failure advises, as a shell would."""
+    fix = next(line.removeprefix("  fix: ") for line in ran.err.splitlines() if line.startswith("  fix: "))
+    name, *words = shlex.split(fix, comments=True)
+    assert name == "canon-ops"
+    return program(*words)
+
+
+def identity_of(ran: Ran) -> str:
+    return str(ran.json["data"]["history_id"])
+
+
+class TestAdviceLeadsOut:
+    """Each refusal of undo says what to do, and doing that ends: the change is taken back, or is there to look at."""
+
+    def test_through_changes_that_were_undone_and_made_again(self, program: Runner, config: Path) -> None:
+        """a, b, b undone, c, d: taking a back says d first, then c; it never says to have anything again."""
+        first = identity_of(program("config", "set", "a", "1", "--json"))
+        program("config", "set", "a", "2")
+        program("undo")
+        program("config", "set", "a", "3")
+        program("config", "set", "a", "4")
+        seen: list[str] = []
+
+        ran = program("undo", first)
+        while ran.code != 0:
+            assert ran.err not in seen, seen  # a circle
+            seen.append(ran.err)
+            assert pasted(program, ran).code == 0
+            ran = program("undo", first)
+
+        assert ["the newer change first" in each for each in seen] == [True, True]
+        assert config.read_text() == CONFIG
+
+    def test_what_is_taken_back_is_not_taken_back_again(self, program: Runner, config: Path) -> None:
+        """The refusal names the undo, and shows it; it does not say to take the undo back."""
+        first = identity_of(program("config", "set", "a", "1", "--json"))
+        undo = identity_of(program("undo", "--json"))
+
+        ran = program("undo", first)
+
+        assert ran.code == 1
+        assert f"{first} was taken back already, by {undo}" in ran.err
+        assert undo in pasted(program, ran).out
+        assert config.read_text() == CONFIG
+
+    def test_a_change_that_was_made_again_is_in_force(self, program: Runner, config: Path) -> None:
+        """undo, undo of that: plain `undo` takes the change back again, and the list says that it is done."""
+        program("config", "set", "a", "1")
+        undo = identity_of(program("undo", "--json"))
+        assert program("undo", undo).code == 0
+
+        states = [line.split("\t")[3] for line in program("history", "list").out.splitlines()]
+        ran = program("undo")
+
+        assert states == ["undo", "undo", "done"]
+        assert ran.code == 0
+        assert config.read_text() == CONFIG
+
+    def test_a_newer_change_in_another_history_counts(self, program: Runner, home: Path) -> None:
+        """agents.json is in Canon's history and in a Hermes home's, beside files of that; a link is no other file."""
+        agents = home / ".canon" / "agents.json"
+        agents.parent.mkdir()
+        agents.write_text("{}")
+        with Transaction(home / ".canon") as older:
+            older.stage(agents, b'{"a": 1}')
+            first = older.commit()
+        (home / ".hermes").mkdir()
+        (home / "linked").symlink_to(home / ".canon")
+        with Transaction(home / ".hermes", also=[home / ".canon"]) as newer:
+            newer.stage(home / "linked" / "agents.json", b'{"a": 2}')
+            second = newer.commit()
+
+        ran = program("undo", str(first))
+
+        assert ran.code == 5
+        assert f"undo {second}" in ran.err
+        assert pasted(program, ran).code == 0
+        assert program("undo", str(first)).code == 0
+        assert agents.read_text() == "{}"
+
+    def test_what_somebody_else_wrote_is_left_to_a_person(self, program: Runner, config: Path) -> None:
+        """The advice shows what the change was, in the profile that is meant."""
+        (config.parent / "profiles" / "work").mkdir(parents=True)
+        call = ("--profile", "work")
+        program("config", "set", "a", "1", *call)
+        (config.parent / "profiles" / "work" / "config.yaml").write_text("a: 5\n")
+
+        ran = program("undo", *call)
+
+        assert ran.code == 5
+        shown = pasted(program, ran)
+        assert (shown.code, "+a: 1" in shown.out) == (0, True)
+
+    def test_what_changed_nothing_has_nothing_to_undo(self, program: Runner, config: Path) -> None:
+        """A snapshot: the list is where to go on."""
+        kept = identity_of(program("config", "snapshot", "--json"))
+
+        ran = program("undo", kept)
+
+        assert ran.code == 1
+        assert kept in pasted(program, ran).out
+
+    def test_lost_comments_can_be_copied_from_where_the_doctor_says(self, program: Runner, config: Path) -> None:
+        """The finding has the id; what it leads to shows the comments, also those of a snapshot."""
+        kept = identity_of(program("config", "snapshot", "--json"))
+        config.write_text("platforms:\n  canon:\n    api_key: secret-one-two\nstreaming:\n  enabled: false\n")
+
+        found = program("doctor", "--only", "config.comments_lost", "--offline").out
+
+        assert kept in found
+        assert "-# kept by hand\n" in program("config", "diff", kept).out

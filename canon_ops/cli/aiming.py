@@ -1,0 +1,32 @@
+"""Advice for the home that the call was about.
+
+The lower floors say ``canon-ops undo ID`` and know nothing of ``--profile``. Pasted as it stands, that would work on
+another home than the one at fault. What the call was aimed by in its environment is there for the next one, too.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+__all__ = ["aimed"]
+
+_OWN = re.compile(r"canon-ops\s(?:[^'\"&|;<>\n#]|'[^']*'|\"[^\"]*\"|(?<=\S)#)+?(?=\s*(?:$|[&|;<>\n]|\s#))")
+_AIMED = re.compile(r"\s(?:-p|--profile|--hermes-home)(?:[\s=]|$)")
+
+
+def aimed(fix: str | None, *, profile: str | None, hermes_home: Path | None) -> str | None:
+    """``fix`` with what the call was aimed by behind each of our commands that is not aimed yet.
+
+    Only a fix that begins with a command of ours is one to paste as it stands; in a sentence nothing is put in.
+    """
+    if hermes_home is not None:
+        aim = f" --hermes-home {shlex.quote(str(hermes_home.absolute()))}"
+    elif profile is not None:
+        aim = f" --profile {shlex.quote(profile)}"
+    else:
+        return fix
+    if fix is None or not fix.startswith("canon-ops "):
+        return fix
+    return _OWN.sub(lambda found: found[0] if _AIMED.search(found[0]) else f"{found[0]}{aim}", fix)
