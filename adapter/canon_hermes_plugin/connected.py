@@ -131,7 +131,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         NotedSurfaces(session.api, kept.inbox),
         clock,
         report=desk.apply,
-        deliver=deliveries.deliver,
+        deliver=deliveries.take,
         closed=lambda effect: runs.closed(effect),
         typing=port,
         queue_depth=lambda turn_id: queue_depth(desk, port, turn_id),

@@ -3,7 +3,8 @@
 A message is an operation of the outbox (:mod:`~canon_hermes_plugin.outbox.operations`): its parts, ids and metadata are
 fixed, and on the disk, before the first attempt. Every later attempt repeats them, so a repetition of what has landed
 changes nothing. While Canon cannot take a message now, the lane of its conversation waits and tries again, for as long
-as the adapter lives; the next adapter goes on with what it finds. A message of a loose turn is different: the host was
+as the adapter lives; the next adapter goes on with what it finds. Those behind it are on the disk too, and hear at once
+that they have to wait. A message of a loose turn is different: the host was
 told of the failure and repeats it itself, so it is held and left alone until then. A message of no turn, like what a
 cron job has to say, is on the disk before the host hears anything and then ours like an answer: a host that is told of
 a failure says it again by another way. What Canon refuses for good stays in the outbox, for a person to see. Of what is
@@ -117,6 +118,8 @@ class Deliveries:
         self._rng = rng
         self._book = Book()
         self._carried: set[TurnId] = set()
+        self._behind: dict[ConversationId, list[TurnId]] = {}  # whose message waits in its lane, in order
+        self._late: set[ConversationId] = set()  # where Canon has not taken the first of the lane at once
 
     def claim(self, operation: Operation) -> bool:
         """Whether nobody brings the operation to Canon yet; whoever is told so puts :meth:`resume` into its lane.
@@ -128,14 +131,40 @@ class Deliveries:
         self._carried.add(operation.turn_id)
         return True
 
-    async def deliver(self, final: Final) -> None:
-        """Send the final message of a turn and report what became of it; runs in the lane of its conversation."""
-        turn_id = final.turn_id
+    async def take(self, final: Final, in_lane: Callable[[Job], None]) -> Posted | Failed:
+        """Take a message over; what becomes of it is reported to its turn, or to whoever waits under its id.
+
+        Args:
+            in_lane: puts a job behind the final messages of its conversation.
+
+        Returns:
+            When it is on the disk, which is before its first attempt and however long Canon takes with others.
+        """
+        turn_id, conversation_id = final.turn_id, final.conversation_id
         reserved = await self._reserve(final)
         if isinstance(reserved, Refused):
             self._report(turn_id, FinalRejected(reserved.sentence))
-        elif reserved is not None:
-            await self._see_through(turn_id, reserved.operation, in_doubt=reserved.is_replay)
+            return Failed(reserved.sentence, may_pass=False)
+        assert reserved is not None  # noqa: S101  # it tells of no gap
+        operation = reserved.operation
+        self._carried.add(operation.turn_id)
+        self._behind.setdefault(conversation_id, []).append(turn_id)
+        in_lane(partial(self._bring, final, operation, in_doubt=reserved.is_replay))
+        if conversation_id in self._late:
+            self._put_off(turn_id)
+        return Posted(operation.messages[-1].message_id)
+
+    async def _bring(self, final: Final, operation: Operation, *, in_doubt: bool) -> None:
+        behind = self._behind[final.conversation_id]
+        behind.remove(final.turn_id)
+        if not behind:
+            del self._behind[final.conversation_id]
+        await self._see_through(final.turn_id, operation, in_doubt=in_doubt)
+
+    def _put_off(self, turn_id: TurnId) -> None:
+        """Tell a turn that its message waits; a host that repeats it itself must not do so before it was tried."""
+        if not self._is_left_to_host(turn_id):
+            self._report(turn_id, FinalDeferred("Canon has not taken the message before it yet"))
 
     async def resume(self, operation: Operation) -> bool:
         """Go on with an operation of the outbox that was claimed; runs in the lane of its conversation.
@@ -148,23 +177,6 @@ class Deliveries:
             return False
         self._book = operations.recall(self._book, operation)
         return await self._see_through(operation.turn_id, operation, in_doubt=True)
-
-    async def post(self, final: Final, in_lane: Callable[[Job], None]) -> Posted | Failed:
-        """Take over a message of no turn; what becomes of it is reported as for a turn of its id.
-
-        Args:
-            in_lane: puts a job behind the final messages of its conversation.
-
-        Returns:
-            When it is on the disk, which is before its first attempt and whatever Canon takes its time with.
-        """
-        reserved = await self._reserve(final)
-        if not isinstance(reserved, Reserved):
-            raise ValueError("a message of no turn is the first under its own id")
-        operation = reserved.operation
-        self._carried.add(operation.turn_id)
-        in_lane(partial(self._see_through, final.turn_id, operation, in_doubt=reserved.is_replay))
-        return Posted(operation.messages[-1].message_id)
 
     async def say(self, conversation_id: str, text: str, *, told_gap: int | None = None) -> None:
         """Say something of our own, outside of any turn.
@@ -202,6 +214,7 @@ class Deliveries:
             return await self._try_on(turn_id, operation, in_doubt=in_doubt)
         finally:
             self._carried.discard(operation.turn_id)
+            self._late.discard(ConversationId(operation.messages[-1].conversation_id))
 
     async def _try_on(self, turn_id: TurnId, operation: Operation, *, in_doubt: bool) -> bool:
         delays = reconnect_delays(self._rng)
@@ -220,12 +233,20 @@ class Deliveries:
             if self._is_left_to_host(turn_id):
                 self._put_aside(operation, State.HELD, attempt.reason, in_doubt=in_doubt)
                 return False
+            self._is_late(ConversationId(operation.messages[-1].conversation_id))
             await self._clock.sleep(max(next(delays), attempt.after_s or 0.0))
             operation = self._book.unsettled.get(operation.turn_id, operation)
             if not await self._rows.is_wanted(operation):
                 self._book = operations.settle(self._book, operation)
                 self._report(turn_id, FinalRejected("it was discarded from the outbox"))
                 return False
+
+    def _is_late(self, conversation_id: ConversationId) -> None:
+        """Nobody's run waits for a message of another one."""
+        if conversation_id not in self._late:
+            self._late.add(conversation_id)
+            for turn_id in tuple(self._behind.get(conversation_id, ())):
+                self._put_off(turn_id)
 
     async def _reserve(self, final: Final, *, told_gap: int | None = None) -> Reserved | Refused | None:
         """Fix an operation in the book and on the disk; None when the gap that it tells of was told before."""

@@ -78,6 +78,7 @@ class Legacy:
     async def _bury(self, turn: DeadTurn, rest: Rest) -> None:
         blank = StreamingWrite.blank(turn.conversation_id, turn.turn_id)
         if not await self._insist(lambda: self._surfaces.write_streaming(blank), f"node of {turn.turn_id}"):
+            self._inbox.buried(turn.turn_id)
             return
         if rest is Rest.INTERRUPTED:
             await self._close(turn, TurnPhase.INTERRUPTED)
@@ -94,8 +95,7 @@ class Legacy:
         """Delete the empty node, unless another turn has taken it, and say the last word about the turn."""
         if not self._has_open_turn(turn.conversation_id):
             cleared = partial(self._surfaces.clear_streaming, turn.conversation_id)
-            if not await self._insist(cleared, f"end of the node of {turn.turn_id}"):
-                return
+            await self._insist(cleared, f"end of the node of {turn.turn_id}")
         if phase is not None:
             state = TurnState(
                 conversation_id=turn.conversation_id,
@@ -104,12 +104,11 @@ class Legacy:
                 turn_id=turn.turn_id,
                 opened_at_ms=turn.opened_ms,
             )
-            if not await self._insist(lambda: self._surfaces.publish_turn(state), f"state {phase} of {turn.turn_id}"):
-                return
+            await self._insist(lambda: self._surfaces.publish_turn(state), f"state {phase} of {turn.turn_id}")
         self._inbox.buried(turn.turn_id)
 
     async def _insist(self, call: Callable[[], Awaitable[None]], what: str) -> bool:
-        """Try until it is done; False when Canon will never take it."""
+        """Try until it is done; False when Canon will never take it, which ends it here: nobody else asks again."""
         for pause_s in reconnect_delays(self._rng):
             try:
                 await call()

@@ -67,8 +67,8 @@ class Outbound:
 
     Args:
         report: takes an event for a turn; it may lead to further effects.
-        deliver: takes a final message over; it returns when Canon has it, has refused it, or when it is left to a
-            later attempt, and has reported which.
+        deliver: takes a final message over, and is given the way into the lane of the conversation's final messages;
+            it reports what becomes of it.
         closed: told that a turn is over.
         queue_depth: how many messages wait behind the turns of a conversation.
         can_steer: whether words can be put into a running turn.
@@ -80,7 +80,7 @@ class Outbound:
         clock: Clock,
         *,
         report: Callable[[TurnId, TurnEvent], None],
-        deliver: Callable[[effect_types.Final], Awaitable[None]],
+        deliver: Callable[[effect_types.Final, Callable[[Job], None]], Awaitable[object]],
         closed: Callable[[TurnClosed], None],
         typing: TypingRefresh,
         queue_depth: Callable[[TurnId], int],
@@ -150,8 +150,11 @@ class Outbound:
             case ClearNode():
                 self._lanes.add(effect.conversation_id, partial(self._clear, effect))
             case DeliverFinal(final=final):
-                # A lane of their own: a final message may take several attempts, and states must not wait for it.
-                self._lanes.add(("final", final.conversation_id), partial(self._deliver, final))
+                # Lanes of their own: a final message may take several attempts, and neither states nor the record of
+                # the next one wait for that.
+                conversation_id = final.conversation_id
+                in_lane = partial(self.in_lane, conversation_id, of_finals=True)
+                self._lanes.add(("record", conversation_id), partial(self._deliver, final, in_lane))
             case WakeAt():
                 self._wake(effect)
             case Warn():

@@ -50,7 +50,7 @@ class Postbox:
     async def post(self, final: FinalMessage) -> Posted | Failed:
         """Take over what the host says outside of any turn."""
         in_lane = partial(self._outbound.in_lane, final.conversation_id, of_finals=True)
-        return await self._deliveries.post(final, in_lane)
+        return await self._deliveries.take(final, in_lane)
 
     async def look(self) -> None:
         """Send what a person had us send again, from a command in another process."""

@@ -17,7 +17,7 @@ from canon_ops.wire.activity import shorten
 from canon_ops.wire.dispatch import message_chunk_label
 from canon_ops.wire.messages import InboundMessage
 
-__all__ = ["Suppressed", "drain", "give_back", "keep", "label", "rendered"]
+__all__ = ["CONVERSATIONS", "Suppressed", "drain", "give_back", "keep", "label", "rendered"]
 
 ENTRIES: Final = 12  # canon-adapter R3.7, as are all bounds here
 ENTRY_CHARS: Final = 2_000

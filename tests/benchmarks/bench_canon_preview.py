@@ -75,7 +75,7 @@ async def play(edits_a_second: int) -> tuple[Canon, int]:
     clock = ManualClock()
     canon = Canon(clock)
 
-    async def deliver(final: Final) -> None:
+    async def deliver(final: Final, _in_lane: Any) -> None:
         canon.text_at_final = canon.text
         assert final.text == ANSWER  # what is measured is the real answer
         desk.apply(final.turn_id, FinalSettled())

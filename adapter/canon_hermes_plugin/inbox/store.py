@@ -20,6 +20,7 @@ from canon_hermes_plugin.inbox.items import Item, Settlement, State
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
 from canon_hermes_plugin.inbox.turns import create_turns
 from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.suppressed import CONVERSATIONS
 from canon_ops.durable import Row, Snapshot, Transaction
 
 __all__ = [
@@ -144,6 +145,9 @@ TALLY: Final = """SELECT environment_id, agent_id, state, count(*) AS count, min
 KEEP_BACKGROUND: Final = """INSERT INTO backgrounds (environment_id, agent_id, conversation_id, entries, began_at_ms)
     VALUES (:environment_id, :agent_id, :conversation_id, :entries, :now_ms)
     ON CONFLICT DO UPDATE SET entries = excluded.entries"""
+PRUNE_BACKGROUNDS: Final = f"""DELETE FROM backgrounds WHERE {OF_OWNER} AND conversation_id NOT IN
+    (SELECT conversation_id FROM backgrounds WHERE {OF_OWNER}
+        ORDER BY began_at_ms DESC, conversation_id DESC LIMIT :kept)"""
 DROP_BACKGROUND: Final = f"DELETE FROM backgrounds WHERE {OF_OWNER} AND conversation_id = :conversation_id"
 BACKGROUND: Final = (
     f"SELECT conversation_id, entries FROM backgrounds WHERE {OF_OWNER} ORDER BY began_at_ms, conversation_id"
@@ -272,9 +276,13 @@ def keep_background(
     step: Step | None,
     now_ms: int,
 ) -> None:
-    """Replace the background of a conversation, and move the cursor to the event that brought its last line."""
+    """Replace the background of a conversation, and move the cursor to the event that brought its last line.
+
+    As many conversations have one here as in the memory: the one that began first goes.
+    """
     values = {**columns(owner), "conversation_id": conversation_id, "entries": _text(list(entries)), "now_ms": now_ms}
     transaction.run(KEEP_BACKGROUND, values)
+    transaction.run(PRUNE_BACKGROUNDS, {**columns(owner), "kept": CONVERSATIONS})
     if step is not None:
         move_cursor(transaction, owner, step, now_ms=now_ms)
 

@@ -34,6 +34,7 @@ class Outbox:
         self._owner = owner
         self._clock = clock
         self._item_of = item_of
+        self._unrecorded: set[str] = set()  # turns whose message the disk did not take
 
     async def pending(self) -> tuple[Operation, ...]:
         """What is owed, oldest first.
@@ -76,9 +77,12 @@ class Outbox:
             return stands
 
         try:
-            return await self._file.write(write)
+            stands = await self._file.write(write)
         except DurableError:
+            self._unrecorded.add(operation.turn_id)
             return operation
+        self._unrecorded.discard(operation.turn_id)
+        return stands
 
     def confirm(self, operation: Operation) -> None:
         """Canon has one more part."""
@@ -86,6 +90,7 @@ class Outbox:
 
     def settle(self, operation: Operation) -> None:
         """Canon has all of it."""
+        self._unrecorded.discard(operation.turn_id)
         self._file.write(store.settle, self._owner, operation)
 
     def note_failure(self, operation: Operation, error: str) -> None:
@@ -98,7 +103,9 @@ class Outbox:
         self._file.write(store.put_aside, self._owner, operation, state, error, in_doubt=in_doubt, now_ms=now_ms)
 
     async def is_wanted(self, operation: Operation) -> bool:
-        """Whether nobody has discarded it meanwhile."""
+        """Whether nobody has discarded it meanwhile; what the disk did not take is offered to it again."""
+        if operation.turn_id in self._unrecorded:
+            return await self.record(operation) is not None
         try:
             return await self._file.read(store.state_of, self._owner, operation) is State.PENDING
         except DurableError:

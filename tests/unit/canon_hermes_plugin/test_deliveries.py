@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from canon_hermes_plugin.deliveries import Deliveries, Failed, Posted, Sent
-from canon_hermes_plugin.lanes import Job
+from canon_hermes_plugin.lanes import Job, Lanes
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.turn.effects import Final
@@ -100,6 +100,13 @@ class Desk:
             rng=random.Random(3),
         )
 
+    async def deliver(self, message: Final) -> None:
+        """One after the other, as in the lane of a conversation."""
+        jobs: list[Job] = []
+        await self.deliveries.take(message, jobs.append)
+        for job in jobs:
+            await job()
+
 
 def final(text: str = "the answer", turn: TurnId = TURN, reply_to: str | None = None) -> Final:
     return Final(turn, ConversationId("c1"), text, reply_to)
@@ -110,7 +117,7 @@ async def test_a_message_is_settled_once() -> None:
     canon = Canon()
     desk = Desk(canon)
 
-    await desk.deliveries.deliver(final())
+    await desk.deliver(final())
 
     (message_id,) = canon.stored
     assert desk.reports == [FinalSettled(message_id)]
@@ -123,7 +130,7 @@ async def test_what_may_pass_is_tried_until_it_does(error: RequestFailed) -> Non
     """D6: the answer is told to be late, then tried again after a pause under the same id, and stored once."""
     canon = Canon(error, error)
     desk = Desk(canon)
-    delivering = asyncio.ensure_future(desk.deliveries.deliver(final()))
+    delivering = asyncio.ensure_future(desk.deliver(final()))
 
     await desk.clock.advance(0)
     late = list(desk.reports)
@@ -140,7 +147,7 @@ async def test_an_outage_of_minutes_loses_nothing() -> None:
     """D6: an hour of 503 later the answer is delivered; the pauses have grown to half a minute."""
     canon = Canon(*[BUSY] * 120)
     desk = Desk(canon)
-    delivering = asyncio.ensure_future(desk.deliveries.deliver(final()))
+    delivering = asyncio.ensure_future(desk.deliver(final()))
 
     await desk.clock.advance(3_600)
 
@@ -154,7 +161,7 @@ async def test_what_cannot_pass_is_rejected(error: RequestFailed) -> None:
     canon = Canon(error)
     desk = Desk(canon)
 
-    await desk.deliveries.deliver(final())
+    await desk.deliver(final())
 
     assert ([type(event) for event in desk.reports], len(canon.attempts)) == ([FinalRejected], 1)
 
@@ -164,7 +171,7 @@ async def test_a_part_that_failed_is_the_next_one_sent() -> None:
     canon = Canon(None, LOST)
     desk = Desk(canon)
     text = "ש" * 5_000
-    delivering = asyncio.ensure_future(desk.deliveries.deliver(final(text)))
+    delivering = asyncio.ensure_future(desk.deliver(final(text)))
 
     await desk.clock.advance(10)
     await delivering
@@ -180,7 +187,7 @@ async def test_a_first_part_that_is_refused_ends_the_message() -> None:
     canon = Canon(NO)
     desk = Desk(canon)
 
-    await desk.deliveries.deliver(final("ש" * 5_000))
+    await desk.deliver(final("ש" * 5_000))
 
     assert (canon.stored, [type(event) for event in desk.reports]) == ({}, [FinalRejected])
 
@@ -190,7 +197,7 @@ async def test_a_loose_message_waits_for_the_host() -> None:
     canon = Canon(LOST)
     desk = Desk(canon, loose=True)
 
-    await desk.deliveries.deliver(final())
+    await desk.deliver(final())
     await desk.clock.advance(100)
 
     assert ([type(event) for event in desk.reports], len(canon.attempts)) == ([FinalDeferred], 1)
@@ -200,7 +207,7 @@ async def test_a_repetition_by_the_host_is_the_same_operation() -> None:
     """S7.36: an equal text later repeats the first attempt to the byte, its reply target included."""
     canon = Canon(LOST)
     desk = Desk(canon, loose=True)
-    await desk.deliveries.deliver(final(reply_to="m-original"))
+    await desk.deliver(final(reply_to="m-original"))
 
     again = await desk.deliveries.attempt(final(reply_to=None))
 
@@ -212,7 +219,7 @@ async def test_another_text_does_not_replace_what_may_have_landed() -> None:
     """S7.34: while the first message is unsettled, a different one of the same turn is refused and nothing is sent."""
     canon = Canon(LOST)
     desk = Desk(canon, loose=True)
-    await desk.deliveries.deliver(final("first"))
+    await desk.deliver(final("first"))
 
     other = await desk.deliveries.attempt(final("second"))
 
@@ -225,8 +232,8 @@ async def test_two_equal_messages_have_two_ids() -> None:
     canon = Canon()
     desk = Desk(canon)
 
-    await desk.deliveries.deliver(final("equal"))
-    await desk.deliveries.deliver(final("equal"))
+    await desk.deliver(final("equal"))
+    await desk.deliver(final("equal"))
 
     assert len(canon.stored) == 2
 
@@ -237,7 +244,7 @@ async def test_a_message_of_no_turn_is_on_the_disk_before_anything_is_sent() -> 
     desk = Desk(canon)
     jobs: list[Job] = []
 
-    posted = await desk.deliveries.post(final(turn=OWN), jobs.append)
+    posted = await desk.deliveries.take(final(turn=OWN), jobs.append)
 
     assert (desk.rows.log, canon.attempts, len(jobs)) == (["record"], [], 1)
     bringing = asyncio.ensure_future(jobs[0]())
@@ -254,7 +261,7 @@ async def test_an_operation_has_one_job() -> None:
     canon = Canon()
     desk = Desk(canon)
     jobs: list[Job] = []
-    await desk.deliveries.post(final(turn=OWN), jobs.append)
+    await desk.deliveries.take(final(turn=OWN), jobs.append)
     (operation,) = desk.deliveries._book.unsettled.values()
 
     looked = [desk.deliveries.claim(operation) for _ in range(3)]
@@ -266,11 +273,35 @@ async def test_an_operation_has_one_job() -> None:
     assert not await desk.deliveries.resume(operation) and desk.deliveries.claim(operation)
 
 
+async def test_what_stands_behind_a_late_message_is_recorded_and_waits_for_nobody() -> None:
+    """X1, D57: an answer is on the disk at once, and its run does not wait for the answer of another one."""
+    canon = Canon(BUSY, BUSY)
+    desk = Desk(canon)
+    lanes = Lanes(lambda error: pytest.fail(repr(error)))
+
+    def in_lane(job: Job) -> None:
+        lanes.add("c1", job)
+
+    await desk.deliveries.take(final("first"), in_lane)
+    await desk.deliveries.take(final("second", TurnId("hermes-turn-2")), in_lane)
+    on_time = [type(report) for report in desk.reports]
+    await desk.clock.advance(0)  # the first attempt fails
+    await desk.deliveries.take(final("third", TurnId("hermes-turn-3")), in_lane)
+    late = [type(report) for report in desk.reports]
+    recorded, sent = desk.rows.log.count("record"), list(canon.stored)
+    await desk.clock.advance(60)
+    await lanes.drain()
+
+    assert (on_time, late, recorded, sent) == ([], [FinalDeferred] * 3, 3, [])
+    assert [message.text for message in canon.stored.values()] == ["first", "second", "third"]
+    assert [type(report) for report in desk.reports].count(FinalSettled) == 3
+
+
 async def test_the_servers_pause_is_granted() -> None:
     """X8: a Retry-After beyond our own pause is waited for."""
     canon = Canon(ServiceTrouble(429, None, "slow down", 20.0))
     desk = Desk(canon)
-    delivering = asyncio.ensure_future(desk.deliveries.deliver(final()))
+    delivering = asyncio.ensure_future(desk.deliver(final()))
 
     await desk.clock.advance(19)
     early = len(canon.attempts)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.lanes import Job
 from canon_hermes_plugin.outbound import BEATS_WAITING, Outbound
 from canon_hermes_plugin.turn.effects import (
     ClearNode,
@@ -81,9 +83,12 @@ class Desk:
             can_steer=lambda: False,
         )
 
-    async def _deliver(self, final: Final) -> None:
-        await self.final_gate.wait()
-        self.finals.append(final.text)
+    async def _deliver(self, final: Final, in_lane: Callable[[Job], None]) -> None:
+        async def bring() -> None:
+            await self.final_gate.wait()
+            self.finals.append(final.text)
+
+        in_lane(bring)
 
     def pause_typing(self, conversation_id: str) -> None:
         self.typing.append("pause")

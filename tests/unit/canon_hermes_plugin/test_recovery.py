@@ -142,3 +142,14 @@ async def test_an_owed_answer_is_sent_under_its_old_id(tmp_path: Path) -> None:
 
         assert sent["id"] == operation.messages[0].message_id
         assert [posting.owner.agent_id for posting in rows(outbox.all_postings)] == ["somebody else"]
+
+
+async def test_a_turn_of_a_conversation_that_is_gone_is_laid_to_rest(tmp_path: Path) -> None:
+    """D24: what Canon refuses for good about a dead turn is asked once, and not again at each start."""
+    with canon_box() as box:
+        owner, rows = Owner(box.endpoints.environment_id, "agent_sandbox"), Rows(state_path(tmp_path))
+        rows(turns.open_turn, owner, "hermes-11112222333344445555", "conv_that_is_gone", now_ms=NOW)
+        async with hosted(box, home=tmp_path):
+            await until(lambda: not rows(turns.dead_turns, owner))
+
+        assert [entry["status"] for entry in box.journal() if entry["path"] == "/streaming"] == [403]

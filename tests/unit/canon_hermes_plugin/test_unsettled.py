@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from canon_hermes_plugin.deliveries import Attempt, Deliveries, Failed, Sent
+from canon_hermes_plugin.lanes import Job
 from canon_hermes_plugin.outbox import store
+from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import Owed, State
 from canon_hermes_plugin.state_place import state_path
 from canon_hermes_plugin.turn.effects import Final
-from canon_hermes_plugin.turn.events import FinalRejected, TurnEvent
-from canon_ops.client.errors import ApiError, RequestFailed, TransportFailure
+from canon_hermes_plugin.turn.events import FinalRejected, FinalSettled, TurnEvent
+from canon_ops.client.errors import ApiError, RequestFailed, ServiceTrouble, TransportFailure
+from canon_ops.durable.problems import DiskFull
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.ids import ConversationId, TurnId
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import TransportKind
 from tests.support.canon_state import AUTHORITY, NOW, OWNER, Rows, opened_state
+from tests.support.hosted_adapter import until
 
 LOST = TransportFailure(TransportKind.READ_TIMEOUT, request="send")
 NO = ApiError(400, None, "no")
+BUSY = ServiceTrouble(503, None, "busy")
 TAKEN = ApiError(409, "MESSAGE_ID_EXISTS", "taken")
 TURN, LATER = TurnId("hermes-turn-1"), TurnId("hermes-turn-2")
 
@@ -46,12 +53,19 @@ class Canon:
 class Life:
     """One adapter's deliveries: its own memory, and the disk of all of them."""
 
-    def __init__(self, deliveries: Deliveries, reports: list[TurnEvent]) -> None:
+    def __init__(self, deliveries: Deliveries, reports: list[TurnEvent], clock: ManualClock) -> None:
         self.deliveries = deliveries
         self.reports = reports
+        self.clock = clock
 
     async def loose(self, text: str, turn: TurnId = TURN) -> None:
-        await self.deliveries.deliver(Final(turn, ConversationId("c1"), text))
+        await self.deliver(Final(turn, ConversationId("c1"), text))
+
+    async def deliver(self, final: Final) -> None:
+        jobs: list[Job] = []
+        await self.deliveries.take(final, jobs.append)
+        for job in jobs:
+            await job()
 
     async def again(self, text: str, turn: TurnId = TURN) -> Attempt:
         return await self.deliveries.attempt(Final(turn, ConversationId("c1"), text))
@@ -71,7 +85,7 @@ async def a_life(home: Path, canon: Canon, *, is_loose: bool = True) -> AsyncIte
             clock=clock,
             rng=random.Random(5),
         )
-        yield Life(deliveries, reports)
+        yield Life(deliveries, reports, clock)
 
 
 def standing(home: Path) -> list[tuple[str, State]]:
@@ -147,7 +161,7 @@ async def test_an_answer_is_never_taken_for_a_repetition(tmp_path: Path) -> None
     async with a_life(tmp_path, canon) as life:
         await life.loose("yes")
         canon.trouble = None
-        await life.deliveries.deliver(Final(LATER, ConversationId("c1"), "yes", "m1", authority=AUTHORITY))
+        await life.deliver(Final(LATER, ConversationId("c1"), "yes", "m1", authority=AUTHORITY))
 
     assert list(canon.stored.values()) == ["yes", "yes"]
 
@@ -184,3 +198,34 @@ async def test_what_is_refused_is_kept_on_the_disk_alone(tmp_path: Path) -> None
 
     assert (remembered, len(standing(tmp_path))) == (0, 50)
     assert Rows(state_path(tmp_path))(store.owed, OWNER) == Owed(0, None)
+
+
+async def test_an_answer_that_the_disk_did_not_take_is_not_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D6: a full disk and a Canon that is away for a moment; the answer arrives, and stands on the disk when it can."""
+    canon, keep = Canon(), store.keep
+    canon.trouble = BUSY
+    refusals = iter([DiskFull("no room left")] * 2)
+
+    def full(*args: Any, **more: Any) -> Operation:
+        if (error := next(refusals, None)) is not None:
+            raise error
+        return keep(*args, **more)
+
+    monkeypatch.setattr(store, "keep", full)
+    async with a_life(tmp_path, canon, is_loose=False) as life:
+        delivering = asyncio.ensure_future(life.loose("the answer"))
+        await until(lambda: life.reports)
+        while not (kept := standing(tmp_path)):
+            await life.clock.advance(1)
+            await asyncio.sleep(0.01)
+        canon.trouble = None
+        while not delivering.done():
+            await life.clock.advance(1)
+            await asyncio.sleep(0.01)
+        await delivering
+
+    assert (kept, standing(tmp_path)) == ([(TURN, State.PENDING)], [])
+    assert list(canon.stored.values()) == ["the answer"]
+    assert isinstance(life.reports[-1], FinalSettled) and FinalRejected not in map(type, life.reports)

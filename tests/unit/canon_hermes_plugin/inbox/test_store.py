@@ -9,6 +9,7 @@ from canon_hermes_plugin.inbox.cursors import Step
 from canon_hermes_plugin.inbox.items import Item, Settlement, State
 from canon_hermes_plugin.inbox.recovery import DeadTurn
 from canon_hermes_plugin.inbox.store import Receipt
+from canon_hermes_plugin.suppressed import CONVERSATIONS
 from tests.support.canon_state import ANOTHER, NOW, OWNER, Rows
 
 PAYLOAD = {
@@ -148,6 +149,19 @@ def test_an_idle_session_has_absorbed_what_it_was_given(rows: Rows) -> None:
         "running": "started",
         "not handed": "recorded",
     }
+
+
+def test_the_background_is_bounded_on_the_disk(rows: Rows) -> None:
+    """R3.7: as many conversations as in the memory; the one that began first goes, and nobody else's."""
+    rows(store.keep_background, ANOTHER, "c0", ("theirs",), step=None, now_ms=NOW)
+    for number in range(CONVERSATIONS + 2):
+        rows(store.keep_background, OWNER, f"c{number}", ("x",), step=None, now_ms=NOW + number)
+    rows(store.keep_background, OWNER, "c2", ("x", "y"), step=None, now_ms=NOW + 1_000)
+
+    kept = rows(store.background, OWNER)
+
+    assert list(kept) == [f"c{number}" for number in range(2, CONVERSATIONS + 2)]
+    assert (kept["c2"], rows(store.background, ANOTHER)) == (("x", "y"), {"c0": ("theirs",)})
 
 
 def test_nobody_touches_another_agents_rows(rows: Rows) -> None:
