@@ -8,16 +8,23 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
 from tests.support.approval_traces import Trace, run_trace
 
 SLICE, ALL = 150, 12_000
+RARE = (275,)  # what the first ones do not meet: a clock that is set back while a lease is held
 OFTEN = 400  # a step that is met as often as that is killed, and given up, at each of its points
 
 
-async def _run(seeds: range) -> list[Trace]:
+ENDS = {"woken", "checked", "wrong human", "taken back", "never created", "expired"}
+# Not among them: what changes nothing, what another program does, and what a person does.
+CHANGING = {"T2a", *(f"T{number}" for number in range(1, 25) if number not in (7, 13, 16, 23))}
+
+
+async def _run(seeds: Iterable[int]) -> list[Trace]:
     return [await run_trace(seed) for seed in seeds]
 
 
@@ -46,11 +53,12 @@ def _order(number: str) -> tuple[int, str]:
 
 
 def test_a_slice_of_all_interleavings() -> None:
-    """T1 of the proof: kills and losses at every kind of step, and no approval is lost, doubled or guessed."""
-    traces = asyncio.run(_run(range(SLICE)))
+    """T1: kills and losses at every kind of step, and no approval is lost, doubled or guessed."""
+    traces = asyncio.run(_run((*range(SLICE), *RARE)))
 
     assert len({trace.digest for trace in traces}) > SLICE * 0.9
-    assert {"woken", "wrong human", "never created"} <= {trace.outcome for trace in traces}
+    assert {trace.outcome for trace in traces} == ENDS
+    assert {number for trace in traces for number in trace.transitions} >= CHANGING
 
 
 @pytest.mark.long
@@ -61,12 +69,8 @@ def test_ten_thousand_interleavings() -> None:
     sys.stdout.write(f"\n{report(traces)}\n")
 
     assert len({trace.digest for trace in traces}) >= 10_000
-    ends = {"woken", "checked", "wrong human", "taken back", "never created"}
-    assert {trace.outcome for trace in traces} == ends
-    taken = {number for trace in traces for number in trace.transitions}
-    # Not among them: what changes nothing, what another program does, and T10, since three days do not pass.
-    changing = {"T2a", *(f"T{number}" for number in range(1, 23) if number not in (7, 10, 13, 16))}
-    assert changing <= taken
+    assert {trace.outcome for trace in traces} == ENDS
+    assert {number for trace in traces for number in trace.transitions} >= CHANGING
     met = Counter[tuple[str, str]]()
     for trace in traces:
         for (step, point, _), count in trace.covered.items():

@@ -70,6 +70,14 @@ def test_every_weakness_of_the_published_borgee_plugin_has_a_mutant() -> None:
     assert weaknesses - {mutant.defect for mutant in read_mutants()} == set()
 
 
+def test_every_transition_of_an_approval_has_a_mutant_that_the_interleavings_catch() -> None:
+    """Issue of the approvals, must show 1: one mutant a transition. T13 is a tool of other programs' tests."""
+    theirs = "tests/acceptance/test_approvals_crash.py::test_a_slice_of_all_interleavings"
+    transitions = {f"T{number}" for number in range(1, 26)} - {"T13"}
+
+    assert {mutant.defect for mutant in read_mutants() if theirs in mutant.tests} == transitions
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A project of two files; git is told that it is no part of a repository."""

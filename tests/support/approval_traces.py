@@ -11,8 +11,9 @@ Then the clock is right again and calm comes for a while: the gateways that are 
 was told of the answer must bring the approval to its end by itself, and no decision may be left that nobody was told.
 At last everybody is killed, the leases run out, one fresh gateway starts, and the
 invariants of the issue are asked for: no approval lost, none with two results, none decided without Canon's word, none
-given up while it is live, every wake in the inbox exactly once. A trace is the sequence of (who, step, what
-happened); its digest tells traces apart.
+given up while it is live, every wake in the inbox exactly once. After every event a referee looks at what it did
+(:mod:`tests.support.approval_referee`), and somebody who is late tries what they have no right to. A trace is the
+sequence of (who, step, what happened); its digest tells traces apart.
 
 Source: decisions T6; canon-adapter 10.
 """
@@ -33,7 +34,24 @@ from typing import Any
 from canon_hermes_plugin.approvals.batch import Request, carry_out
 from canon_hermes_plugin.approvals.book import Book, Renderer, parse
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
-from canon_hermes_plugin.approvals.entry import Entry
+from canon_hermes_plugin.approvals.entry import Decision, Entry
+from canon_hermes_plugin.approvals.events import (
+    Activate,
+    ClaimConsume,
+    ClaimWake,
+    CreatedLate,
+    Decided,
+    Event,
+    FinishConsume,
+    FinishWake,
+    GiveUp,
+    NobodyHeard,
+    RejectCreation,
+    RenewWake,
+    Reserve,
+    SeeReceipt,
+    ShortenLease,
+)
 from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.ports import Wake
@@ -44,6 +62,7 @@ from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import RequestFailed
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest
+from tests.support.approval_referee import objections
 from tests.support.approving import OWNER, CanonApprovals, broken, refused
 
 __all__ = ["Trace", "Violation", "run_trace"]
@@ -51,6 +70,7 @@ __all__ = ["Trace", "Violation", "run_trace"]
 CONVERSATION = "convo-1"
 OTHER = Owner("env", "agent_2")
 WISH = read_wish(title="File invoice", question="Proceed?")
+SHORT = read_wish(title="File invoice", question="Proceed?", timeout_seconds=300)
 POINTS = ("before", "committed", "known")
 LOOKS = 20  # ten minutes: longer than any lease and than a clock was wrong
 STEPS_S = (-290, -61, 61, 290)
@@ -74,6 +94,17 @@ class SetClock(ManualClock):
         return super().now_ms() + round(self.wrong_s * 1000)
 
 
+class TrueTime(ManualClock):
+    """The same time as Canon has it, which nobody here sets."""
+
+    def __init__(self, clock: SetClock) -> None:
+        super().__init__()
+        self._of = clock
+
+    def now_ms(self) -> int:
+        return self._of.now_ms() - round(self._of.wrong_s * 1000)
+
+
 @dataclass
 class Disk:
     """The registry's bytes and the inbox's rows: what survives."""
@@ -84,12 +115,20 @@ class Disk:
     wakes: list[Wake] = field(default_factory=list)
     happenings: list[Any] = field(default_factory=list)
     is_published: bool = False  # what was asked for does not say by whom
+    fouls: list[str] = field(default_factory=list)  # what a step did that it may not do
 
     def read(self) -> Book:
         return parse(self.data)
 
     def apply(self, requests: Sequence[Request]) -> list[Transition | TransitionError]:
-        changes = carry_out(self.read(), requests, now_ms=self.clock.now_ms())
+        now_ms, before = self.clock.now_ms(), self.read()
+        changes = carry_out(before, requests, now_ms=now_ms)
+        for request, answer in zip(requests, changes.answers, strict=True):
+            was = before.get(request.approval_id)
+            fouls = objections(was, request.event, answer, now_ms=now_ms)
+            self.fouls += [f"{type(request.event).__name__} of {was and was.status}: {foul}" for foul in fouls]
+            if isinstance(answer, Transition) and answer.entry is not None:
+                before = before.with_entry(answer.entry)
         if changes.happenings:
             book = changes.book
             if self.is_published:
@@ -145,7 +184,9 @@ class Process:
         return self.director.disk.read()
 
     def apply(self, requests: Sequence[Request]) -> list[Transition | TransitionError]:
-        return self.director.disk.apply(requests)
+        answers = self.director.disk.apply(requests)
+        self.director.meddle()
+        return answers
 
     # Canon's side
 
@@ -158,7 +199,7 @@ class Process:
         if self.service._owner != OWNER:
             if not self.director.disk.is_published:
                 raise Violation(f"{self.name} asked about another agent's approval")
-            canon = CanonApprovals(self.director.clock)  # which has nothing for that agent
+            canon = CanonApprovals(self.director.canon.clock)  # which has nothing for that agent
         step = "cancel" if cancel else "consume"
         answer: ApprovalAnswer = await self._call(
             step, lambda: canon.consume(conversation_id, approval_id, cancel=cancel)
@@ -201,7 +242,7 @@ class Director:
         self.rng = random.Random(seed)
         self.clock = SetClock()
         self.disk = Disk(self.clock)
-        self.canon = CanonApprovals(self.clock)
+        self.canon = CanonApprovals(TrueTime(self.clock))
         self.waiting: list[tuple[Process, str, str, asyncio.Task[Any] | None, asyncio.Future[str]]] = []
         self.checks: dict[str, str] = {}  # by its claim: whose it is, until it has an end; then which
         self.told: list[tuple[str, str, str]] = []
@@ -214,6 +255,7 @@ class Director:
         self.gateways: list[Process] = []
         self.disk.is_published = self.rng.random() < 0.15
         self.is_spared = self.rng.random() < 0.3  # nobody gives up
+        self.is_hasty = self.rng.random() < 0.3  # whoever asked gives up just when the answer comes
         self.sets_clock = self.rng.random() < 0.4
 
     async def at(self, process: Process, step: str, point: str) -> str:
@@ -230,7 +272,8 @@ class Director:
         quick = [n for n, (process, *_) in enumerate(self.waiting) if process.name == self.quick]
         chosen = self.rng.choice(quick) if quick and self.rng.random() < 0.8 else self.rng.randrange(len(self.waiting))
         process, step, point, part, verdict = self.waiting.pop(chosen)
-        word = self.rng.choices(["go", "lose", "kill", "cancel"], [82, 8 if step in NETWORK else 0, 6, 4])[0]
+        cancels = 60 if self.is_hasty and "FinishConsume" in step else 4
+        word = self.rng.choices(["go", "lose", "kill", "cancel"], [82, 8 if step in NETWORK else 0, 6, cancels])[0]
         if part is None or part.done() or self.is_spared:
             word = "go" if word == "cancel" else word
         if not self.canon.held and self.rng.random() < 0.7:
@@ -245,6 +288,43 @@ class Director:
             verdict.set_result("go" if word == "cancel" else word)
         if word == "cancel" and part is not None:
             part.cancel()
+
+    def meddle(self) -> None:
+        """Somebody who is late, or never had a right to it, tries something; the referee says what may come of that."""
+        for entry in self.disk.read():
+            if self.rng.random() < 0.6:
+                self.disk.apply([Request(entry.approval_id, self.rng.choice(self._untimely(entry)))])
+
+    def _untimely(self, entry: Entry) -> list[Event]:
+        """Events that change nothing, or nothing that anybody would miss; their claims are nobody's."""
+        now_ms, held = self.clock.now_ms(), self.canon.held.get(entry.approval_id)
+        word, is_owed = Decided(Decision.ALLOW, "owner-1"), entry.wake_status in ("pending", "delivering", "blocked")
+        is_live = entry.lease is not None and entry.lease[1].is_live(now_ms)
+        found: list[Event] = [
+            Reserve(entry.approval_id, CONVERSATION, "late", now_ms + 1, OWNER),
+            Activate("late", now_ms + 1, "owner-1"),
+            RejectCreation("late", "no"),
+            FinishConsume("late", word, wakes=self.rng.random() < 0.5),
+            RenewWake("late"),
+            FinishWake("late", is_delivered=True),
+            NobodyHeard("late"),
+            ShortenLease(),
+        ]
+        if entry.status == "pending" and "createdFromClaimId" in entry.fields:
+            found.append(Activate(entry.fields["createdFromClaimId"], now_ms + 1, "somebody"))
+        if entry.status.is_terminal or is_live:
+            found.append(ClaimConsume("late"))
+        if entry.status.is_terminal:
+            found.append(SeeReceipt())
+        if not is_owed or is_live:
+            found.append(ClaimWake("late"))
+        if is_live or (entry.status != "resolved" and entry.expires_at_ms > now_ms):
+            found.append(GiveUp("late"))
+        if entry.wake_status == "delivering":
+            found += [RenewWake("late"), FinishWake("late", is_delivered=True)] * 6  # that time is short
+        if entry.status == "orphaned" and (held is None or held.is_cancelled or held.answer is not None):
+            found.append(CreatedLate())
+        return found
 
     def look(self) -> None:
         """Tell those who wait for Canon to have something."""
@@ -261,8 +341,10 @@ class Director:
 
     def answer(self) -> None:
         for approval_id, held in self.canon.held.items():
-            if held.answer is None and not held.is_cancelled:
+            is_over = held.request.expires_at_ms <= self.canon.clock.now_ms()
+            if held.answer is None and not held.is_cancelled and not is_over:
                 word, by = self.rng.choice([("allow", "owner-1"), ("deny", "owner-1"), ("allow", "member-9")])
+                by = self.canon.names or by
                 self.canon.answer(approval_id, word, by)
                 self.answered = approval_id
                 self.is_answered.set()
@@ -291,6 +373,12 @@ async def run_trace(seed: int) -> Trace:
     director = Director(seed)
     if director.rng.random() < 0.15:
         director.canon.responder = None  # the server does not say who may answer
+    if director.rng.random() < 0.1:
+        director.canon.names = "member-9"  # whoever was asked for
+    if director.rng.random() < 0.15:
+        director.canon.caps_expiry = director.rng.choice(["clamp", "reject"])
+    if director.rng.random() < 0.08:
+        director.canon.fails_before = [refused(400)]
     results: list[dict[str, Any]] = []
     tasks = _cast(director, results)
     human_at, steps = director.rng.randrange(60), 0
@@ -331,10 +419,12 @@ def _cast(director: Director, results: list[dict[str, Any]]) -> list[asyncio.Tas
     foreign = Process("gw-z", director, OTHER)
     director.gateways = [gateway, second]
 
+    wish = SHORT if rng.random() < 0.12 else WISH
+
     async def create() -> None:
         with contextlib.suppress(NotActivated, RequestFailed):
             await gateway.service.request(
-                WISH, conversation_id=CONVERSATION, responder=rng.choice([None, "owner-1"]), session_key="s"
+                wish, conversation_id=CONVERSATION, responder=rng.choice([None, "owner-1"]), session_key="s"
             )
 
     async def known() -> str:
@@ -465,6 +555,8 @@ def _check(director: Director, results: list[dict[str, Any]]) -> None:
     def fail(what: str) -> None:
         raise Violation(f"{what}\n" + "\n".join(" ".join(row) for row in director.told))
 
+    if director.disk.fouls:
+        fail("\n".join(director.disk.fouls))
     for entry in director.disk.read():
         held = director.canon.held.get(entry.approval_id)
         if entry.decision is not None and (held is None or held.answer != (str(entry.decision), entry.responded_by)):
@@ -515,14 +607,16 @@ def _final(director: Director, results: list[dict[str, Any]]) -> str:
 
     book = director.disk.read()
     if not director.canon.held:
-        return "never created"
+        is_closed = director.disk.is_published or all(entry.status == "orphaned" for entry in book)
+        return "never created" if is_closed else fail("never created, and not closed")
     ((approval_id, held),) = director.canon.held.items()
     entry = book.get(approval_id) or fail("lost")
     assert isinstance(entry, Entry)
     if held.is_cancelled:
         return "taken back" if entry.status == "orphaned" else fail("taken back, and not closed")
     if held.answer is None:
-        return fail("nobody could answer it")
+        is_over = held.request.expires_at_ms <= director.canon.clock.now_ms()
+        return "expired" if is_over and entry.status == "expired" else fail("nobody could answer it")
     if not _counts(entry, held):
         return "wrong human" if entry.status == "orphaned" else fail("answered by the wrong human, and not closed")
     if entry.status != "resolved":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class CanonApprovals:
 
     Attributes:
         responder: whom the server takes when none is asked for; None: it does not say.
+        names: whom the server takes whoever is asked for.
         fails: for each next create or consume, what is raised instead, before or after the server acted.
     """
 
@@ -75,6 +76,7 @@ class CanonApprovals:
     fails_before: list[BaseException] = field(default_factory=list)
     fails_after: list[BaseException] = field(default_factory=list)
     caps_expiry: str | None = None  # "reject" or "clamp"
+    names: str | None = None
     pause: asyncio.Event | None = None
     pause_after: asyncio.Event | None = None  # the server has acted, and its reply is on its way
 
@@ -93,8 +95,8 @@ class CanonApprovals:
         if request.approval_id in self.held:
             raise refused(409, "used before")
         expires_at_ms = min(request.expires_at_ms, cap_ms) if self.caps_expiry == "clamp" else request.expires_at_ms
-        responder = request.responder or self.responder
-        self.held[request.approval_id] = Held(request, responder)
+        responder = self.names or request.responder or self.responder
+        self.held[request.approval_id] = Held(replace(request, expires_at_ms=expires_at_ms), responder)
         await self._after()
         return ApprovalReceipt(expires_at_ms, responder, "msg_1")
 
