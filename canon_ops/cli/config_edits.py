@@ -25,7 +25,7 @@ from canon_ops.files.values import BadValue, parse_value
 from canon_ops.files.yaml_path import format_path, parse_path
 from canon_ops.files.yaml_reader import same
 from canon_ops.hermes.keys import KeyFile, KnownKey, dropped, find_key, near_key
-from canon_ops.lean import dataclass
+from canon_ops.lean import dataclass, replace
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
 from canon_ops.operate.shown_config import shown_value
 from canon_ops.settings.secret import Secret
@@ -235,6 +235,10 @@ def _edited(context: Context, editing: Editing, edit: Edit, new: object) -> Resu
             context.prompts.note(plan.diff)
             require_consent(context.prompts, "Write the whole file anew, as shown?")
     done = run(dry_run=editing.write.dry_run, with_diff=editing.write.diff or context.options.json)
+    if done.changed and not done.dry_run and context.home.gateway_state_file.exists():
+        from canon_ops.operate.unseen import restart_notice  # here: most homes of a script have no gateway
+
+        done = replace(done, notice=restart_notice(context.home, context.environ))
     return Result(done, _report(context, done, editing))
 
 
@@ -268,6 +272,8 @@ def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Bloc
     if done.repeated:
         verb = "would change" if done.dry_run else "changed"
         view.append(Line(f"An alias repeats it, so these {verb} too: {', '.join(done.repeated)}", Mark.WARNING))
+    if done.notice:
+        view.append(Line(done.notice, Mark.WARNING))
     if editing.write.diff:
         view.append(Diff(done.diff))
     return view

@@ -19,7 +19,7 @@ from canon_ops.cli.given_value import given_value
 from canon_ops.cli.output import Block, Diff, Line, Mark
 from canon_ops.cli.session import WriteOptions
 from canon_ops.files.writable import require_place
-from canon_ops.operate.gateway_notice import restart_notice
+from canon_ops.operate.unseen import restart_notice
 from canon_ops.settings.provenance import Origin
 from canon_ops.settings.secret import Secret
 
@@ -117,7 +117,7 @@ def last_lines(
     ]
     if write.diff:
         view.append(Diff(diff))
-    if not write.dry_run and (notice := restart_notice(home)) is not None:
+    if not write.dry_run and (notice := restart_notice(home, context.environ)) is not None:
         view.append(Line(notice, Mark.WARNING))
     view.append(Line(f"Next: {home.own_command(step)}", for_people_only=True))
     return view

@@ -44,7 +44,6 @@ __all__ = [
     "read_state",
 ]
 
-STATE_FILE = "gateway_state.json"
 _LOG_FILE = Path("logs", "gateway.log")
 _GATE_OPEN = b"Press Ctrl+C to stop"
 _READY_S = (
@@ -135,7 +134,7 @@ def read_state(home: HermesHome) -> GatewayState | None:
     Raises:
         GatewayStateDamaged: the file is unreadable or holds something else.
     """
-    file = home.path / STATE_FILE
+    file = home.gateway_state_file
     try:
         data = read_optional(file)
         if data is None:

@@ -110,6 +110,11 @@ class HermesHome:
         return self.path / ".env"
 
     @property
+    def gateway_state_file(self) -> Path:
+        """What its gateway says of itself."""
+        return self.path / "gateway_state.json"
+
+    @property
     def is_managed(self) -> bool:
         return self.managed_by is not None
 

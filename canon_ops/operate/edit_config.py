@@ -41,6 +41,7 @@ class ConfigEdited:
         diff: unified, secrets masked; empty when nothing changes.
         history_id: what ``undo`` takes; None for a plan and for no change.
         was_set, is_set: whether there was a value, and is one; null may be one.
+        notice: the sentence about a gateway that runs and has not seen it.
         repeated: other paths that read differently now, since an alias or a merge key repeats there what was changed.
     """
 
@@ -55,6 +56,7 @@ class ConfigEdited:
     repeated: tuple[str, ...] = ()
     was_set: bool = True
     is_set: bool = True
+    notice: str | None = None
 
 
 def edit_config(

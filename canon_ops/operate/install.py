@@ -38,7 +38,6 @@ from canon_ops.operate.install_plan import (
     plan_usable_package,
 )
 from canon_ops.operate.installation import (
-    Installation,
     InstalledPackage,
     InterruptedNote,
     Run,
@@ -54,8 +53,8 @@ from canon_ops.operate.package.wheel import PackageAltered
 from canon_ops.operate.platform_files import Access
 from canon_ops.operate.platform_setup import is_set_up
 from canon_ops.operate.prompts import Prompts, Question
-from canon_ops.operate.restart import restart_step
 from canon_ops.operate.served import loads
+from canon_ops.operate.unseen import restart_step
 from canon_ops.runtime.clock import Clock, SystemClock
 
 __all__ = [
@@ -256,7 +255,7 @@ def _carry_out(
         keep_comments(files, home)
         InterruptedNote.remove(home.path)
         store.prune(after.wheels)
-    return InstallOutcome(plan, False, history_id, verified, _next_steps(plan, environ, after, prompts))
+    return InstallOutcome(plan, False, history_id, verified, _next_steps(plan, environ, prompts))
 
 
 def _carried_on(note: InterruptedNote | None, plan: InstallPlan) -> InterruptedNote | None:
@@ -391,11 +390,9 @@ def _in_force(
     )
 
 
-def _next_steps(
-    plan: InstallPlan, environ: Mapping[str, str], record: Installation, prompts: Prompts
-) -> tuple[str, ...]:
+def _next_steps(plan: InstallPlan, environ: Mapping[str, str], prompts: Prompts) -> tuple[str, ...]:
     """What is left: a credential, a restart of a gateway that still runs on the old state, or a first start."""
     home = plan.home
     unready = [names for names in plan.options.serves if not is_set_up(home, environ, names)]
     steps = [home.own_command(f"setup {names.name}") for names in unready]
-    return (*steps, *restart_step(home, changed=plan.changed, package=record.package, prompts=prompts, start=True))
+    return (*steps, *restart_step(home, environ, changed=plan.changed, start=True, tell=prompts.note))

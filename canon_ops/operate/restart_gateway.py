@@ -23,8 +23,9 @@ from canon_ops.errors import OutsideError, RefusedError
 from canon_ops.hermes.discovery import find_host
 from canon_ops.hermes.gateway import GatewayState, GatewayStateDamaged, hermes_program, read_state
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.service import GatewayService, find_services
+from canon_ops.hermes.service import GatewayService
 from canon_ops.operate.prompts import Prompts
+from canon_ops.operate.unseen import RestartWay, restart_way
 from canon_ops.operate.writing import require_consent
 
 __all__ = ["GatewayRestarted", "NoService", "NotRestarted", "restart_gateway"]
@@ -85,11 +86,11 @@ def restart_gateway(
         HostNotFound, HostUnusable: there is no ``hermes`` to ask.
         NotRestarted: it was asked, and it did not come.
     """
-    services = find_services(home, environ, system=system)
     before = _state(home)
-    if not services:
-        raise _by_hand(home, before)
-    service = services[0]
+    way = restart_way(home, environ, before, system=system)
+    if way.service is None:
+        raise _by_hand(before, way)
+    service = way.service
     open_turns = " Turns that run are given time to end." if before and before.is_alive else ""
     require_consent(prompts, f"Restart the gateway of the Hermes profile {home.profile_name}?{open_turns}")
     host = find_host(home.environ(environ), python=python)
@@ -114,14 +115,11 @@ def _state(home: HermesHome) -> GatewayState | None:
     return None
 
 
-def _by_hand(home: HermesHome, state: GatewayState | None) -> NoService:
+def _by_hand(state: GatewayState | None, way: RestartWay) -> NoService:
     if state is None or not state.is_alive:
-        return NoService(
-            "No gateway runs on this home, and no service keeps one running.", fix=home.command("gateway run")
-        )
+        return NoService("No gateway runs on this home, and no service keeps one running.", fix=way.words)
     return NoService(
-        f"The gateway (pid {state.pid}) was started by hand, and no service would start it again.",
-        fix=f"stop it where it runs (Ctrl-C), then start it there: {home.command('gateway run')}",
+        f"The gateway (pid {state.pid}) was started by hand, and no service would start it again.", fix=way.words
     )
 
 

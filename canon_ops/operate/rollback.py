@@ -33,9 +33,9 @@ from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.prompts import Prompts
-from canon_ops.operate.restart import restart_step
 from canon_ops.operate.sharing import neighbours
 from canon_ops.operate.taking_back import taken_back
+from canon_ops.operate.unseen import restart_step
 from canon_ops.operate.writing import require_consent
 
 __all__ = ["NothingBefore", "RollbackOptions", "RollbackOutcome", "RollbackPlan", "rollback"]
@@ -223,7 +223,7 @@ def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts)
         history_id = files.commit()
         InterruptedNote.remove(home.path)
         store.prune(after.wheels)
-    steps = restart_step(home, changed=True, package=None, prompts=prompts, start=False)
+    steps = restart_step(home, environ, changed=True, start=False, tell=prompts.note)
     return RollbackOutcome(plan, False, history_id, steps)
 
 

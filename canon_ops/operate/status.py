@@ -24,6 +24,7 @@ from canon_ops.hermes.platform_health import PlatformHealth, Trust, health_file
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.service import find_services
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
+from canon_ops.operate.unseen import gateway_lag
 from canon_ops.settings.credentials import resolve
 from canon_ops.settings.pending import PendingFile
 
@@ -37,6 +38,7 @@ __all__ = [
     "InTheWay",
     "InboxSeen",
     "PlatformSeen",
+    "UnseenSeen",
     "read_gateway",
     "read_status",
 ]
@@ -130,6 +132,15 @@ class CredentialSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class UnseenSeen:
+    """Something that a running gateway has not seen; ``changed_at`` is when it changed last."""
+
+    what: str
+    file: Path
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class GatewaySeen:
     """The gateway of a home.
 
@@ -137,6 +148,8 @@ class GatewaySeen:
         state: never, stopped, crashed, or what a live gateway says of itself: starting, running, degraded, draining.
         exit_reason: of one that has ended.
         run_by: what keeps it running, in words; null when nothing does.
+        unseen: what was changed after its start and counts after a restart; the same answer as gateway.stale.
+        restart: what restarts one that runs; null without one.
     """
 
     state: str
@@ -144,6 +157,8 @@ class GatewaySeen:
     started_at: str | None
     exit_reason: str | None
     run_by: str | None
+    unseen: tuple[UnseenSeen, ...] = ()
+    restart: str | None = None
 
     @property
     def is_running(self) -> bool:
@@ -269,7 +284,9 @@ def read_gateway(
     if not state.is_alive:
         return GatewaySeen("crashed" if state.is_stale else "stopped", None, None, state.exit_reason, run_by)
     started = state.started_at.isoformat() if state.started_at else None
-    return GatewaySeen(state.state, state.pid, started, None, run_by)
+    lag = gateway_lag(home, environ, state=state, system=system)
+    unseen = tuple(UnseenSeen(one.what, one.file, one.changed_at.isoformat()) for one in lag.unseen) if lag else ()
+    return GatewaySeen(state.state, state.pid, started, None, run_by, unseen, lag.restart if lag else None)
 
 
 def _host(home: HermesHome, environ: Mapping[str, str], python: Path | None) -> HostSeen:

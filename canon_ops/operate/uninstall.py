@@ -40,10 +40,10 @@ from canon_ops.operate.package.store import PackageStore
 from canon_ops.operate.platform_files import platform_edits
 from canon_ops.operate.prompts import Prompts, Unattended
 from canon_ops.operate.remove_key import KeyRemoved, remove_canon_key
-from canon_ops.operate.restart import restart_step
 from canon_ops.operate.served import loads
 from canon_ops.operate.sharing import neighbours, users_of_canon_profile
 from canon_ops.operate.taking_back import taken_back, undone
+from canon_ops.operate.unseen import restart_step
 from canon_ops.operate.writing import Writing, require_consent
 from canon_ops.settings.borgee_key import BORGEE_REFERENCE
 from canon_ops.settings.credentials import resolve
@@ -317,7 +317,7 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
     for key in direct:
         if history_id in forget_key(Writing(home, environ, label), home.path, key):
             history_id = None
-    restart = restart_step(home, changed=plan.changed, package=None, prompts=prompts, start=False)
+    restart = restart_step(home, environ, changed=plan.changed, start=False, tell=prompts.note)
     return UninstallOutcome(plan, False, history_id, (*restart, *_by_hand(plan)), tuple(left_behind))
 
 

@@ -13,7 +13,7 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Result, Table
 from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.cli.session import WriteOptions
-from canon_ops.cli.writer_view import diff_of, first_line
+from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.transaction import digest
 from canon_ops.hermes.managed_scope import managed_scope
@@ -131,7 +131,15 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
     written = edit_in_editor(writing, editor_of(context.environ), context.prompts, show_and_write)
     report = ConfigWritten(written.changed, written.files, written.diff, written.history_id, write.dry_run)
     what = f"{_verb(write)} {context.home.config_file.name}." if written.changed else "Nothing was changed."
-    return Result(report, (first_line(context, written), Line(what, Mark.OK), *diff_of(written, write)))
+    return Result(
+        report,
+        (
+            first_line(context, written),
+            Line(what, Mark.OK),
+            *restart_line(context, written, write),
+            *diff_of(written, write),
+        ),
+    )
 
 
 @declare(
@@ -270,7 +278,7 @@ def _recommended(context: Context, report: RecommendReport, written: Written, wr
     elif written.changed:
         count = len(report.chosen)
         view.append(Line(f"{_verb(write)} {count} {'key' if count == 1 else 'keys'}.", Mark.OK))
-    return [*view, *diff_of(written, write)]
+    return [*view, *restart_line(context, written, write), *diff_of(written, write)]
 
 
 def _healed(context: Context, report: HealReport, written: Written, write: WriteOptions) -> list[Block]:
@@ -281,7 +289,7 @@ def _healed(context: Context, report: HealReport, written: Written, write: Write
     view += [Item(Mark.INFO, each.path, f"is gone; kept with that path in front: {each.text}") for each in report.moved]
     if report.is_transplant:
         view.append(Line("Quotes, anchors and order stay as the other program left them.", Mark.WARNING))
-    return [*view, *diff_of(written, write)]
+    return [*view, *restart_line(context, written, write), *diff_of(written, write)]
 
 
 def _verb(write: WriteOptions) -> str:

@@ -13,14 +13,14 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Problem, Result, Table
 from canon_ops.cli.session import WriteOptions
-from canon_ops.cli.writer_view import diff_of, first_line
+from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.errors import CanonOpsError, ExitCode, UsageError
 from canon_ops.operate.audit_credentials import AuditFinding, Severity, audit_credentials
-from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.key_test import KeyTested, ask_whose_borgee_key, ask_whose_key
 from canon_ops.operate.list_credentials import Credentials, Place, Value, list_credentials
 from canon_ops.operate.move_key import KeyMoved, Store, move_borgee_key, move_canon_key
 from canon_ops.operate.remove_key import KeyRemoved, remove_borgee_key, remove_canon_key
+from canon_ops.operate.unseen import restart_notice
 from canon_ops.runtime.clock import SystemClock
 
 __all__ = ["audit_command", "list_command", "move_command", "remove_command", "test_command"]
@@ -221,7 +221,7 @@ def remove_command(
     else:
         done = remove_canon_key(writing, canon_profile, context.keyring, context.prompts, whole=whole_profile)
     written = done.written
-    notice = restart_notice(context.home) if written.changed and not write.dry_run else None
+    notice = restart_notice(context.home, context.environ) if written.changed and not write.dry_run else None
     report = RemoveReport(
         done.platform,
         done.canon_profile,
@@ -297,7 +297,7 @@ def _move_view(context: Context, done: KeyMoved, write: WriteOptions) -> list[Bl
     verb = "is already in" if not done.changed else "would move to" if write.dry_run else "is now in"
     view: list[Block] = [first_line(context, done.written), Line(f"{whose} {verb} {where}.", Mark.OK)]
     view += _leftovers(done.forgotten, done.left_behind)
-    return [*view, *diff_of(done.written, write)]
+    return [*view, *restart_line(context, done.written, write), *diff_of(done.written, write)]
 
 
 def _remove_view(context: Context, done: KeyRemoved, write: WriteOptions, notice: str | None) -> list[Block]:

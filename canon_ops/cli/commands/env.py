@@ -21,9 +21,9 @@ from canon_ops.files.dotenv_readers import Reader
 from canon_ops.hermes.keys import KeyFile, is_public_name, is_secret_name, is_secret_variable, near_key
 from canon_ops.lean import dataclass
 from canon_ops.operate.edit_env import EnvEdited, EnvFixed, fix_env, lint_env, set_variable, unset_variable
-from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.list_credentials import Place
 from canon_ops.operate.read_env import Variable, find_variable, list_variables
+from canon_ops.operate.unseen import restart_notice
 from canon_ops.operate.writing import Written
 from canon_ops.settings.secret import Secret
 
@@ -341,7 +341,7 @@ def _edited(context: Context, done: EnvEdited, write: WriteOptions) -> Result:
 
 
 def _notice(context: Context, written: Written, write: WriteOptions) -> str | None:
-    return restart_notice(context.home) if written.changed and not write.dry_run else None
+    return restart_notice(context.home, context.environ) if written.changed and not write.dry_run else None
 
 
 def _reported(each: Variable) -> VariableReport:

@@ -11,7 +11,7 @@ import click
 from borgee_hermes.looking import read_inbox
 from canon_ops.cli.amount import Amount
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.status import gateway_words, inbox_words
+from canon_ops.cli.commands.status import gateway_words, inbox_words, stale_gateway
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Problem, Result
 from canon_ops.errors import ExitCode
@@ -69,6 +69,7 @@ def status_command(context: Context) -> Result:
     report = GatewayReport(gateway.is_running, gateway, platforms, tuple(map(_service, services)), inbox)
     view: list[Block] = [Fields([("Hermes profile", f"{home.profile_name} ({home.path})")])]
     view.append(Item(Mark.OK if gateway.is_running else Mark.ERROR, "gateway", gateway_words(gateway)))
+    view += stale_gateway(gateway)
     for name, entry in platforms.items():
         why = f": {entry.error_message}" if entry.error_message else ""
         view.append(Item(_MARKS.get(entry.state, Mark.ERROR), name, f"{entry.state}{why}"))

@@ -12,7 +12,7 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Fields, Line, Mark, Result, Table
 from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.cli.session import WriteOptions
-from canon_ops.cli.writer_view import diff_of, first_line
+from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.files.history import NoSuchEntry
 from canon_ops.operate.changes import Change, changes_of, find_change, list_changes, undo_change
 from canon_ops.operate.dotenv_diff import change_diff
@@ -131,8 +131,8 @@ def undo_command(context: Context, id: str | None, write: WriteOptions) -> Resul
     )
     verb = "Would take back" if write.dry_run else "Took back"
     what = f"{verb}: {change.command} ({change.id})" if written.changed else f"{change.id} changed nothing; done."
-    view: list[Block] = [first_line(context, written), Line(what, Mark.OK), *diff_of(written, write)]
-    return Result(report, view)
+    view: list[Block] = [first_line(context, written), Line(what, Mark.OK)]
+    return Result(report, [*view, *restart_line(context, written, write), *diff_of(written, write)])
 
 
 def _state(change: Change) -> str:

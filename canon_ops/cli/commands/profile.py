@@ -17,9 +17,9 @@ from canon_ops.operate.bind_profile import Bound, bind_profile, unbind_profile
 from canon_ops.operate.cancel_registration import cancel_registration
 from canon_ops.operate.canon_profiles import NoSuchProfile, ProfileReport, list_profiles
 from canon_ops.operate.carry_profiles import Exported, Imported, export_profiles, import_profiles
-from canon_ops.operate.gateway_notice import restart_notice
 from canon_ops.operate.migrate_profile import Migrated, migrate_profile
 from canon_ops.operate.setup_answers import SetupAnswers
+from canon_ops.operate.unseen import restart_notice
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.settings.environments import ENVIRONMENTS
 
@@ -344,7 +344,7 @@ def import_command(context: Context, write: WriteOptions, file: Path, names: tup
 
 def _bound(context: Context, write: WriteOptions, done: Bound) -> Result:
     written, home = done.written, context.home
-    notice = restart_notice(home) if written.changed and not write.dry_run else None
+    notice = restart_notice(home, context.environ) if written.changed and not write.dry_run else None
     report = BindReport(
         done.canon_profile,
         written.changed,

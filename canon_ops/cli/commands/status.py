@@ -107,6 +107,7 @@ def _screen(context: Context, status: HomeStatus, now_ms: int) -> list[Block]:
     view: list[Block] = [Fields(pairs)]
     if (approvals := status.approvals) and (approvals.due or approvals.damaged):
         view += _approvals_advice(context, approvals)
+    view += stale_gateway(status.gateway)
     view += [Item(Mark.ERROR, one.about, one.message, one.fix) for one in status.in_the_way]
     for name in status.registrations:
         again = context.home.own_command(f"setup canon --canon-profile {name}")
@@ -187,6 +188,14 @@ def gateway_words(gateway: GatewaySeen) -> str:
     if gateway.exit_reason:
         said += f" ({gateway.exit_reason})"
     return said + (f"; run by {gateway.run_by}" if gateway.run_by else "")
+
+
+def stale_gateway(gateway: GatewaySeen | None) -> list[Block]:
+    """The warning about a gateway that runs on what was before."""
+    if gateway is None or not gateway.unseen:
+        return []
+    things = " and ".join(one.what for one in gateway.unseen)
+    return [Item(Mark.WARNING, "gateway", f"It has not seen {things}, changed after its start.", gateway.restart)]
 
 
 def _table(seen: tuple[HomeStatus, ...]) -> list[Block]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
@@ -11,10 +10,9 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.contract_canon import HOOKS
 from canon_ops.hermes.discovery import HostInstallation
 from canon_ops.hermes.service import find_services
+from canon_ops.operate.unseen import gateway_lag
 
 __all__ = ["CHECKS"]
-
-_CLOCK_GRAIN = timedelta(seconds=2)  # a process's start time is computed from the boot time, which is whole seconds
 
 
 def _running(examination: Examination) -> Finding:
@@ -62,20 +60,29 @@ def _running(examination: Examination) -> Finding:
 
 
 def _stale(examination: Examination) -> Finding:
-    """Compare .env alone: a gateway itself rewrites config.yaml, and so would call itself stale."""
-    state, file = examination.gateway(), examination.home.env_file
-    if state is None or not state.is_alive or state.started_at is None or not file.exists():
+    """The same answer as `status` gives, and every command that changes something."""
+    state = examination.gateway()
+    if state is None:
         return Finding(Status.OK, "No gateway runs on older settings.")
-    changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    if changed <= state.started_at + _CLOCK_GRAIN:
-        return Finding(Status.OK, "The gateway has read .env as it is.", at=Place(str(file)))
+    lag = gateway_lag(examination.home, examination.environ, state=state, system=examination.system)
+    if lag is None:
+        return Finding(Status.OK, "No gateway runs on older settings.")
+    if lag.started_at is None:
+        told = f"This system does not tell when the gateway (pid {lag.pid}) started."
+        return Finding(Status.UNKNOWN, told, Fix(lag.restart))
+    if not lag.unseen:
+        return Finding(Status.OK, "The gateway has read its files as they are.")
+    last = max(lag.unseen, key=lambda one: one.changed_at)
     return Finding(
         Status.WARNING,
-        f".env was written at {changed:%Y-%m-%d %H:%M:%S} UTC, after the gateway (pid {state.pid}) started at "
-        f"{state.started_at:%Y-%m-%d %H:%M:%S}: what was changed in it counts after a restart.",
-        Fix(examination.home.command("gateway restart")),
-        Place(str(file)),
-        {"changed_at": changed.isoformat(), "started_at": state.started_at.isoformat()},
+        lag.sentence,
+        Fix(lag.restart),
+        Place(str(last.file)),
+        {
+            "changed_at": last.changed_at.isoformat(),
+            "started_at": lag.started_at.isoformat(),
+            "unseen": [{"what": one.what, "file": str(one.file)} for one in lag.unseen],
+        },
     )
 
 
@@ -145,13 +152,13 @@ CHECKS = (
     Check(
         "gateway.stale",
         "Freshness",
-        "Has the gateway read .env since it was changed?",
+        "Has the gateway seen what was changed?",
         _stale,
         about=About(
-            "A file was changed while the gateway ran; it reads its files at the start.",
+            "A file or the package was changed while the gateway ran; it reads them at its start.",
             "The gateway goes on with the older key or setting, however often the file is looked at.",
-            "Restart it: `hermes gateway restart`.",
-            (".env", "gateway_state.json"),
+            "Restart it: a service with `hermes gateway restart`; in a terminal with Ctrl-C and `hermes gateway run`.",
+            (".env", "config.yaml", "agents.json", "gateway_state.json"),
         ),
     ),
     Check(

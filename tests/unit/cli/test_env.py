@@ -229,7 +229,7 @@ class TestSet:
 
         assert "This shell exports another CANON_AGENT: the gateway takes the one in .env" in ran.out
         assert f"A gateway runs (pid {pid}" in ran.out
-        assert "hermes gateway restart" in ran.out
+        assert "on what was before: stop it where it runs (Ctrl-C), then start it there: hermes gateway run" in ran.out
         assert "A gateway runs" not in again.out
 
     def test_undo_has_what_it_needs_and_the_label_no_value(self, program: Runner, user: User) -> None:
@@ -453,3 +453,29 @@ def test_the_host_reads_what_was_set(program: Runner, user: User) -> None:
     )
 
     assert ran.stdout.strip() == repr([value, value])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("config", "set", "streaming.enabled", "true"),
+        ("config", "unset", "streaming.transport"),
+        ("config", "add", "plugins.enabled", "other"),
+        ("config", "recommend", "canon", "--yes"),
+        ("env", "unset", "TZ"),
+        ("undo", "--yes"),
+    ],
+    ids=" ".join,
+)
+def test_every_editor_tells_a_running_gateway(words: tuple[str, ...], program: Runner, user: User) -> None:
+    """BR-31: whoever changes what a gateway has read says so, with what restarts it; a rehearsal does not."""
+    user.write_env("TZ=UTC\n")
+    (user.hermes / "config.yaml").write_text("streaming:\n  transport: edit\nplugins:\n  enabled: []\n")
+    program("env", "set", "CANON_AGENT", "desk")
+    pid = pretend_gateway(user)
+
+    planned, done = program(*words, "--dry-run"), program(*words)
+
+    assert (planned.code, done.code) == (0, 0), done.err
+    assert f"A gateway runs (pid {pid}" in done.out
+    assert "A gateway runs" not in planned.out

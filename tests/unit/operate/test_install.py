@@ -441,18 +441,26 @@ def test_two_ways_of_access_at_once_are_a_wrong_call(site: Site) -> None:
 
 
 def test_a_running_gateway_is_to_be_restarted(site: Site) -> None:
-    """With a credential and a live gateway the only step left is the restart; without a change there is none."""
+    """With a credential and a live gateway the only step left is the restart, until somebody has done it (BR-31)."""
     site.write()
     site.home.path.joinpath("gateway_state.json").write_text(
-        json.dumps({"pid": os.getpid(), "gateway_state": "running", "platforms": {}})
+        json.dumps({"pid": os.getppid(), "gateway_state": "running", "platforms": {}})
     )
     canon = site.user / ".canon"
     canon.mkdir()
     canon.joinpath("agents.json").write_bytes(as_file(ops=profile_entry()))
 
     first, second = site.install(), site.install()
+    site.home.gateway_state_file.unlink()
+    without = site.install()
 
-    assert (first.next_steps, second.next_steps) == (("hermes gateway restart",), ())
+    by_hand = "stop it where it runs (Ctrl-C), then start it there: hermes gateway run"
+    assert (first.changed, second.changed) == (True, False)
+    assert (first.next_steps, second.next_steps, without.next_steps) == (
+        (by_hand,),
+        (by_hand,),
+        ("hermes gateway run",),
+    )
 
 
 def test_the_next_steps_are_aimed_at_the_profile(site: Site) -> None:
