@@ -13,7 +13,7 @@ import textwrap
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +26,7 @@ __all__ = [
     "Row",
     "exit_code",
     "hermes_of",
+    "home_of",
     "minors",
     "reasons",
     "run",
@@ -55,6 +56,8 @@ class Row:
         arguments: more for pytest, such as paths.
         counts: its failure fails the target.
         hermes: what its interpreter must say as ``hermes_cli.__version__``; None when the row is about no host.
+        least: fewer tests that passed show nothing: a selection that finds too little must not look like a pass.
+        most_skipped: more tests that were skipped show nothing either; None: any number.
     """
 
     labels: tuple[str, ...]
@@ -63,6 +66,8 @@ class Row:
     arguments: tuple[str, ...] = ()
     counts: bool = True
     hermes: str | None = None
+    least: int = 1
+    most_skipped: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class Outcome:
 
     Attributes:
         passed, failed, skipped: tests; errors count as failed.
-        trouble: why there are no tests, the first line for the table; empty when they ran.
+        trouble: why there are no tests, or why they show nothing, the first line for the table; empty when they do.
         failures: what failed.
         date: when they ran, in UTC.
     """
@@ -115,10 +120,12 @@ def run_all(
     """Run the rows one at a time, tell each, write ``results`` as JSON, print the table; the exit code.
 
     Args:
+        extra: what a person adds for pytest; it may leave tests out, so no number of tests is asked for then.
         limit_s: what the tests of all rows may take together; more is told, and is for people to judge.
     """
-    outcomes = []
-    for row in rows:
+    outcomes, extra = [], tuple(extra)
+    for asked in rows:
+        row = replace(asked, least=1, most_skipped=None) if extra else asked
         say(f"{' '.join(row.labels)} ...")
         outcomes.append(run(row, extra))
         last = outcomes[-1]
@@ -184,6 +191,8 @@ def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
         python = environment.make(say=say)
     except NotInstalled as exc:
         return trouble(f"not installed: {exc}")
+    if environment.checkout_extra is not None and not (home := home_of(environment)).startswith(f"{CHECKOUT}{os.sep}"):
+        return trouble(f"another checkout: canon_ops of {environment.folder} is {home}")
     if row.hermes is not None and (found := hermes_of(environment)) != row.hermes:
         return trouble(f"another Hermes: asked for {row.hermes}, {python} has {found}")
     report, log = environment.folder / "report.xml", environment.folder.with_name(f"{environment.name}.log")
@@ -208,8 +217,17 @@ def run(row: Row, extra: Iterable[str] = ()) -> Outcome:
 
 def hermes_of(environment: Environment) -> str:
     """``hermes_cli.__version__`` of the environment, as its interpreter says it, or what it said instead."""
+    return _asked(environment, "import hermes_cli; print(hermes_cli.__version__)")
+
+
+def home_of(environment: Environment) -> str:
+    """Where its ``canon_ops`` lies: an environment that came from another checkout would test that one."""
+    return _asked(environment, "import canon_ops; print(canon_ops.__file__)")
+
+
+def _asked(environment: Environment, code: str) -> str:
     asked = subprocess.run(
-        [str(environment.interpreter), "-c", "import hermes_cli; print(hermes_cli.__version__)"],
+        [str(environment.interpreter), "-c", code],
         cwd=environment.folder, env=entered(os.environ, environment), capture_output=True, text=True,
         stdin=subprocess.DEVNULL, timeout=ASK_LIMIT_S, check=False,
     )  # fmt: skip
@@ -233,19 +251,30 @@ def read_report(row: Row, date: str, report: str, seconds: float) -> Outcome:
     cases = list(ElementTree.fromstring(report).iter("testcase"))  # noqa: S314  # written by our own pytest
     failed = {case: what for case in cases for what in (*case.iter("error"), *case.iter("failure"))}
     skipped = [case for case in cases if case.find("skipped") is not None]
+    passed = len(cases) - len(failed) - len(skipped)
     return Outcome(
         row.labels,
         row.counts,
         date,
-        passed=len(cases) - len(failed) - len(skipped),
+        passed=passed,
         failed=len(failed),
         skipped=len(skipped),
         seconds=seconds,
+        trouble="" if failed else _shows_nothing(row, passed, len(skipped)),
         failures=tuple(
             Failure(f"{case.get('classname')}::{case.get('name')}", what.text or what.get("message") or "")
             for case, what in failed.items()
         ),
     )
+
+
+def _shows_nothing(row: Row, passed: int, skipped: int) -> str:
+    """Why a run without a failure is no evidence; empty when it is."""
+    if passed < row.least:
+        return f"too few tests: {passed} passed, the least is {row.least}"
+    if row.most_skipped is not None and skipped > row.most_skipped:
+        return f"too many skipped: {skipped}, the most is {row.most_skipped}"
+    return ""
 
 
 def table(outcomes: Iterable[Outcome], headings: Sequence[str]) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from canon_ops.hermes.audited import AUDITED_HOSTS, Evidence
 from scripts import test_hosts, test_rows
+from scripts.hosts_page import Run
 from scripts.matrix import (
     ABSENT,
     Failure,
@@ -47,6 +51,31 @@ def test_a_report_is_counted() -> None:
     assert (read.passed, read.failed, read.skipped) == (1, 2, 1)
     assert read.failures == (Failure("tests.a::bad", "line 1\nE  assert 1 == 2"), Failure("tests.a::broken", "no"))
     assert not read.is_good
+
+
+@pytest.mark.parametrize(
+    ("passed", "skipped", "trouble"),
+    [
+        (500, 20, ""),
+        (499, 0, "too few tests: 499 passed, the least is 500"),
+        (600, 21, "too many skipped: 21, the most is 20"),
+        (0, 0, "too few tests: 0 passed, the least is 500"),
+    ],
+)
+def test_a_run_that_shows_nothing_is_no_good_row(passed: int, skipped: int, trouble: str) -> None:
+    """H1: a selection that found little, or a host on which much is skipped, is no evidence for anything."""
+    row = replace(ROW, least=500, most_skipped=20)
+    report = "<s>" + "<testcase/>" * passed + "<testcase><skipped/></testcase>" * skipped + "</s>"
+
+    read = read_report(row, "2026-01-01", report, 3.0)
+
+    assert (read.trouble, read.is_good) == (trouble, not trouble)
+    assert exit_code([outcome(passed=1), read]) == (1 if trouble else 0)
+
+
+def test_a_failure_is_told_before_the_number_of_tests() -> None:
+    """Where something failed, that is what the table says."""
+    assert read_report(replace(ROW, least=500), "2026-01-01", REPORT, 3.0).verdict == "FAILED"
 
 
 @pytest.mark.parametrize(
@@ -127,6 +156,27 @@ def test_a_row_whose_host_is_the_one_asked_for_runs(tmp_path: Path) -> None:
     assert (tmp_path / "ran").exists()
 
 
+def test_a_row_from_another_checkout_runs_nothing_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An environment that was made for another checkout has that one's code in its gateways."""
+    environment = replace(a_host(tmp_path, f'case "$1" in -c) echo {tmp_path}/canon_ops;; esac'), checkout_extra="test")
+    environment.folder.joinpath(".made-from").write_text(environment.recipe())
+
+    code = run_all([Row(("1.0", "3"), environment, "host")], ("Hermes", "Python"), tmp_path / "results")
+
+    assert code == 1
+    assert f"another checkout: canon_ops of {environment.folder} is {tmp_path}/canon_ops" in capsys.readouterr().out
+
+
+def test_a_chosen_test_is_run_without_a_floor(tmp_path: Path) -> None:
+    """Who names tests with pytest's own words knows that there are few."""
+    report = "<s><testcase/></s>"
+    environment = a_host(tmp_path, f"for one; do case $one in --junitxml=*) echo '{report}' > ${{one#*=}};; esac; done")
+    row = Row(("1.0", "3"), environment, "host", least=500)
+
+    assert run_all([row], ("Hermes", "Python"), tmp_path / "results", ["-k", "one"]) == 0
+    assert run_all([row], ("Hermes", "Python"), tmp_path / "results") == 1
+
+
 def test_every_row_of_the_hosts_says_which_hermes_it_is() -> None:
     """SC.19: no row of the matrix goes unasked, nor one of the dependencies beside a host."""
     rows = test_hosts.matrix([], [])
@@ -165,8 +215,9 @@ def test_rows_are_chosen() -> None:
 
     assert [row.labels for row in chosen] == [("0.19.0", "3.11"), ("0.19.0", "3.13"), ("0.17.0", "3.13")]
     assert [row.arguments for row in chosen] == [test_hosts.CORE, test_hosts.CORE, test_hosts.REFUSAL_TESTS]
-    whole = test_hosts.matrix(["0.19.0"], ["3.11"], test_hosts.SETS["whole"])
+    whole = test_hosts.matrix(["0.19.0"], ["3.11"], "whole")
     assert [row.arguments for row in whole] == [()]
+    assert [(row.least, row.most_skipped) for row in (*chosen, *whole)] == [(220, 20), (220, 20), (4, 20), (750, 20)]
 
 
 @pytest.mark.parametrize("place", test_hosts.CORE)
@@ -178,6 +229,39 @@ def test_the_core_is_part_of_the_set(place: str) -> None:
 
     assert "mark.host" in text
     assert not name or f"def {name}(" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "run"),
+    [
+        ({}, Run("1.0", "3.13", "2026-01-01", "abc", 7, 1)),
+        ({"failed": 1, "failures": (Failure("t::a", "no"),)}, Run("1.0", "3.13", "2026-01-01", "abc", 7, 1, ("t::a",))),
+        ({"trouble": "too few tests: 7 passed, the least is 500"}, None),
+    ],
+)
+def test_what_may_be_recorded(more: dict[str, Any], run: Run | None) -> None:
+    """A run that shows nothing is not written down; one that failed is, with what failed."""
+    result = asdict(outcome(passed=7, skipped=1, **more))
+
+    assert test_hosts.run_of(result, "abc") == run
+
+
+def test_a_record_names_a_commit_that_has_what_was_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A checkout with changes has no commit; nothing is run for the page there."""
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tmp_path))
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "a"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(test_hosts, "CHECKOUT", tmp_path)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+
+    assert test_hosts.commit_of_checkout() == head[:12]
+    tmp_path.joinpath("new").touch()
+
+    with pytest.raises(SystemExit):
+        test_hosts.main(["--record", "--set", "whole", "--hosts", "refused"])
+    assert "names a commit" in capsys.readouterr().err
 
 
 def test_only_the_whole_set_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
