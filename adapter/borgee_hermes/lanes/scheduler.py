@@ -133,13 +133,22 @@ class Scheduler:
         self._ready: dict[Lane, list[tuple[int, str]]] = {lane: [] for lane in Lane}
 
     def load(self, receipts: Iterable[OpenReceipt]) -> None:
-        """Begin with what the inbox holds, in order of arrival; what is claimed there blocks like what is in doubt."""
+        """Begin with what the inbox holds; what is claimed there blocks like what is in doubt.
+
+        Each queue is sorted once, whatever has arrived before.
+        """
+        fresh: dict[str, list[OpenReceipt]] = {}
         for each in receipts:
-            if each.status is Status.PENDING:
-                self.arrived(each.ingest_seq, each.session_key, each.dispatch_class)
-            else:
-                insort(self._session(each.session_key).blocked, each.ingest_seq)
-        for key in list(self._sessions):
+            fresh.setdefault(each.session_key, []).append(each)
+        for key, found in fresh.items():
+            session = self._session(key)
+            waiting = [each for each in found if each.status is Status.PENDING]
+            blocking = [each.ingest_seq for each in found if each.status is not Status.PENDING]
+            _merge(session.queue, [each.ingest_seq for each in waiting])
+            for dispatch_class, lane in _BYPASS_LANE.items():
+                own = [each.ingest_seq for each in waiting if each.dispatch_class is dispatch_class]
+                _merge(session.bypassing[lane], own)
+            session.blocked = sorted([*session.blocked, *blocking])
             self._offer(key)
 
     # -- what changed -------------------------------------------------------------------------------------------------
@@ -272,6 +281,14 @@ class Scheduler:
 
 
 _BYPASS_LANE: Final = {DispatchClass.CONTROL: Lane.CONTROL, DispatchClass.URGENT_STOP: Lane.URGENT}
+
+
+def _merge(queue: deque[int], seqs: list[int]) -> None:
+    """Insert many in order."""
+    if seqs:
+        ordered = sorted([*queue, *seqs])
+        queue.clear()
+        queue.extend(ordered)
 
 
 def _put(queue: deque[int], seq: int) -> None:

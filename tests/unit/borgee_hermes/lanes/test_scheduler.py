@@ -270,3 +270,31 @@ def test_a_command_behind_a_hundred_thousand_messages_runs_within_ten_millisecon
 
     assert launched == [Launch(100_002, "a", Lane.CONTROL)]
     assert took_s < 0.010
+
+
+def test_what_was_stored_and_what_arrives_before_the_start_are_one_order() -> None:
+    """A gateway takes messages before it begins to work on the older ones: the older ones still go first."""
+    scheduler = a_scheduler((7, "a", ORDINARY), (8, "a", STOP), (9, "b", ORDINARY), slots=9)
+    kinds = {1: ORDINARY, 2: CONTROL, 3: STOP, 5: CONTROL}
+    scheduler.load([OpenReceipt(seq, "a", kind, Status.PENDING) for seq, kind in kinds.items()])
+    scheduler.load([OpenReceipt(4, "c", ORDINARY, Status.QUARANTINED), OpenReceipt(6, "c", ORDINARY, Status.PENDING)])
+
+    first = scheduler.launches()
+    run(scheduler, 1, "a")
+    beside = scheduler.launches()
+
+    assert [each.ingest_seq for each in first] == [1, 9]
+    assert [(each.ingest_seq, each.lane) for each in beside] == [(3, Lane.URGENT), (2, Lane.CONTROL)]
+
+
+def test_a_backlog_is_sorted_once() -> None:
+    """Ten thousand waiting messages, and one that came before they were read: the loop is held for milliseconds."""
+    scheduler = a_scheduler((10_001, "a", ORDINARY))
+    backlog = [OpenReceipt(seq, "a", ORDINARY, Status.PENDING) for seq in range(1, 10_001)]
+
+    began = time.process_time()
+    scheduler.load(backlog)
+    spent_s = time.process_time() - began
+
+    assert spent_s < 0.1
+    assert scheduler.launches() == [Launch(1, "a", Lane.ORDINARY)]
