@@ -1,22 +1,24 @@
 """What Borgee delivers becomes a receipt on disk, is acknowledged, and only then concerns anybody else.
 
-One delivery after the other, in order of arrival. A connection that ends between the commit and the checkpoint makes
-the delivery stale; the receipt is stored all the same, and the next delivery is taken (W2).
+In order of arrival, and what has arrived meanwhile in one commit: a burst costs the disk a few waits, a single message
+none more. A connection that ends between the commit and the checkpoint makes what it delivered stale; the receipts are
+stored all the same, and the next ones are taken (W2).
 
 Nobody sends again what was received. So the intake goes on while an adapter stops, until the client has nothing more,
-and one event that cannot be stored does not take those behind it along, though it ends the adapter.
+and an event that cannot be stored does not take those behind it along, though it ends the adapter.
 
 Source: Borgee 1.8, 5; docs/decisions/0043.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
 from borgee_hermes.bpp.errors import StaleDelivery
 from borgee_hermes.bpp.events import InboundEvent
-from borgee_hermes.bpp.port import BppSession, Delivery
+from borgee_hermes.bpp.port import BppSession, Burst
 from borgee_hermes.inbound import receipt_of
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.records import DispatchClass, Status
@@ -34,7 +36,7 @@ class Intake:
         heard: is told that a delivery came.
         arrived: takes number, session and class of a receipt that waits for a turn.
         fail: ends the adapter over a fault of the inbox, or of the host when it was asked about a command; may be
-            called for each event that is lost.
+            called again for what comes after.
     """
 
     def __init__(
@@ -55,25 +57,30 @@ class Intake:
         self._fail = fail
 
     async def run(self) -> None:
-        """Take deliveries until the client has no more."""
-        async for delivery in self._session.deliveries():
-            await self._take(delivery)
+        """Take what is delivered until the client has no more."""
+        async for burst in self._session.bursts():
+            await self._take(burst)
 
-    async def _take(self, delivery: Delivery) -> None:
+    async def _take(self, burst: Burst) -> None:
         self._heard()
+        outcomes = await asyncio.gather(*map(self._store, burst.events), return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        for error in failures:  # the disk, or the host when it was asked about a command
+            logger.error("Borgee: a message could not be stored", exc_info=error)
+        if failures:
+            self._fail(failures[0])
+            await burst.fail(failures[0])
+        else:
+            await self._checkpoint(burst)
+        for outcome in outcomes:
+            if outcome is not None and not isinstance(outcome, BaseException):
+                self._arrived(*outcome)
+
+    async def _checkpoint(self, burst: Burst) -> None:
         try:
-            inserted = await self._store(delivery.event)
-        except Exception as error:  # the disk, or the host when it was asked about a command
-            logger.exception("Borgee: a message could not be stored")
-            self._fail(error)
-            await delivery.fail(error)
-            return
-        try:
-            await delivery.checkpoint()
+            await burst.checkpoint()
         except StaleDelivery:
             logger.debug("Borgee: the connection ended before a stored message was acknowledged")
-        if inserted is not None:
-            self._arrived(*inserted)
 
     async def _store(self, event: InboundEvent) -> tuple[int, str, DispatchClass] | None:
         """Store the receipt of an event; what the scheduler has to know of it, or None when it starts no turn."""

@@ -352,6 +352,8 @@ class BorgeeRuntime:
         if self._farewell is not None or self._stopping is not None:
             return
         logger.error("Borgee: down (%s): %s", refusal.code, refusal.sentence)
+        if self._dispatcher is not None:
+            self._dispatcher.close()
         if self._vitals is not None:
             self._vitals.gave_up(refusal.sentence)
         self._port.set_fatal(refusal.code, refusal.sentence, retryable=refusal.retryable)

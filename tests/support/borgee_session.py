@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 from borgee_hermes.bpp.actions import Action
 from borgee_hermes.bpp.errors import BppError, NotOnline, StaleDelivery
 from borgee_hermes.bpp.events import ConversationContext, InboundEvent, Kind, Reaction
+from borgee_hermes.bpp.limits import Limits
 from borgee_hermes.bpp.port import Handlers
 from borgee_hermes.bpp.state import ConnectionState, Status
 from borgee_hermes.bpp.values import User
 
-__all__ = ["AGENT", "Done", "FakeDelivery", "FakeSession", "said"]
+__all__ = ["AGENT", "Done", "FakeBurst", "FakeDelivery", "FakeSession", "said"]
 
 T = TypeVar("T")
+BURST = Limits().burst_events
 AGENT = User("agent-1", "Aide", "agent", ("message.send:*",), {})
 
 
@@ -40,6 +42,27 @@ def said(
     )
 
 
+class FakeBurst:
+    """What was delivered at once."""
+
+    def __init__(self, deliveries: list[FakeDelivery]) -> None:
+        self.deliveries = deliveries
+        self.events = tuple(each.event for each in deliveries)
+
+    async def checkpoint(self) -> None:
+        stale = [each.is_stale for each in self.deliveries]
+        for each in self.deliveries:
+            each.settled.set_result(True)
+        if any(stale):
+            raise StaleDelivery("the connection has ended")
+
+    async def fail(self, error: BaseException) -> None:
+        for each in self.deliveries:
+            each.settled.set_result(error)
+        if any(each.fail_hangs for each in self.deliveries):
+            await asyncio.Event().wait()
+
+
 class FakeDelivery:
     """One event; ``settled`` is True after a checkpoint, the error after a failure."""
 
@@ -48,17 +71,6 @@ class FakeDelivery:
         self.is_stale = is_stale
         self.settled: asyncio.Future[bool | BaseException] = asyncio.get_running_loop().create_future()
         self.fail_hangs = False
-
-    async def checkpoint(self) -> None:
-        if self.is_stale:
-            self.settled.set_result(True)
-            raise StaleDelivery("the connection has ended")
-        self.settled.set_result(True)
-
-    async def fail(self, error: BaseException) -> None:
-        self.settled.set_result(error)
-        if self.fail_hangs:
-            await asyncio.Event().wait()
 
 
 @dataclass(frozen=True)
@@ -143,9 +155,19 @@ class FakeSession:
         if not self._state.is_final:
             self.become(Status.CLOSED)
 
-    async def deliveries(self) -> AsyncIterator[FakeDelivery]:
-        while (delivery := await self._queue.get()) is not None:
-            yield delivery
+    async def bursts(self) -> AsyncIterator[FakeBurst]:
+        while (first := await self._queue.get()) is not None:
+            burst = [first]
+            while len(burst) < BURST and self._queue.qsize():
+                delivery = self._queue.get_nowait()
+                if delivery is None:
+                    self._queue.put_nowait(None)
+                    break
+                burst.append(delivery)
+            yield FakeBurst(burst)
+
+    def deliveries(self) -> AsyncIterator[Any]:
+        raise NotImplementedError("the adapter takes bursts")
 
     def stop_deliveries(self) -> None:
         self.deliveries_stopped = True

@@ -158,19 +158,26 @@ class BppClient:
             seen = self.state
             yield seen
 
-    async def deliveries(self) -> AsyncIterator[_Delivery]:
+    def deliveries(self) -> AsyncIterator[_Delivery]:
         """See :meth:`BppSession.deliveries`.
 
         Raises:
-            ProtocolError: somebody is iterating already.
+            ProtocolError: at the first step: somebody is iterating already.
         """
+        return self._received(1)
+
+    def bursts(self) -> AsyncIterator[_Delivery]:
+        """See :meth:`BppSession.bursts`; raises like :meth:`deliveries`."""
+        return self._received(self._options.limits.burst_events)
+
+    async def _received(self, most: int) -> AsyncIterator[_Delivery]:
         if self._has_receiver:
-            raise ProtocolError("deliveries() is for one receiver.")
+            raise ProtocolError("What is delivered is for one receiver.")
         self._has_receiver = True
         try:
             while True:
                 self._inbound.clear()
-                handed = self._session.hand_over()
+                handed = self._session.hand_over(most)
                 if handed is not None:
                     yield _Delivery(self, handed)
                 elif self._is_dry:
@@ -245,7 +252,7 @@ class BppClient:
         self._apply(self._session.answer(generation, data, self._now_s()))
 
     def settle(self, number: int, failed: BaseException | None = None) -> None:
-        """Close the open delivery, or end for good because it could not be stored; for :class:`_Delivery`.
+        """Close what is open, or end for good because it could not be stored; for :class:`_Delivery`.
 
         Raises:
             StaleDelivery: its connection has ended.
@@ -371,7 +378,7 @@ class BppClient:
 
 
 class _Delivery:
-    """An event in the hands of its receiver."""
+    """Events in the hands of their receiver."""
 
     def __init__(self, client: BppClient, handed: Handed) -> None:
         self._client = client
@@ -381,6 +388,10 @@ class _Delivery:
     @property
     def event(self) -> InboundEvent:
         return self._handed.event
+
+    @property
+    def events(self) -> tuple[InboundEvent, ...]:
+        return self._handed.events
 
     async def checkpoint(self) -> None:
         self._settle("taken over", None)

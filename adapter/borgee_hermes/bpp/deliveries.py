@@ -1,6 +1,7 @@
 """Inbound events between the socket and their one receiver. Pure.
 
-One event is handed over at a time and the next one only after it was settled. An event that was received is never
+What is handed over is settled before more is: one event, or several at once for a receiver that stores them in one
+write. An event that was received is never
 dropped, neither because its connection ended nor because the client ends: this generation of the protocol has no
 replay, so nobody would send it again. Only the delivery that is open when a connection ends becomes stale, which tells
 its receiver that a server with cursors would not have counted the checkpoint.
@@ -22,10 +23,15 @@ __all__ = ["Handed", "Waiting"]
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """An event in its receiver's hands, under a number of ours."""
+    """Events in their receiver's hands, in order of arrival, under a number of ours."""
 
     number: int
-    event: InboundEvent
+    events: tuple[InboundEvent, ...]
+
+    @property
+    def event(self) -> InboundEvent:
+        """The first of them; the only one, where one was asked for."""
+        return self.events[0]
 
 
 class Waiting:
@@ -63,15 +69,15 @@ class Waiting:
         self._events.append((event, size))
         self._bytes += size
 
-    def hand_over(self) -> Handed | None:
-        """The next event, which is open from now on; None when there is none, or one is open."""
+    def hand_over(self, most: int = 1) -> Handed | None:
+        """The next events, at most so many, open from now on; None when there is none, or something is open."""
         if not self.can_hand_over:
             return None
-        event, size = self._events.popleft()
-        self._bytes -= size
+        taken = [self._events.popleft() for _ in range(min(most, len(self._events)))]
+        self._bytes -= sum(size for _, size in taken)
         self._number += 1
         self._open = self._number
-        return Handed(self._number, event)
+        return Handed(self._number, tuple(event for event, _ in taken))
 
     def settle(self, number: int) -> None:
         """Close the open delivery.

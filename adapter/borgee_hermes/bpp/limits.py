@@ -30,6 +30,7 @@ class Limits:
         backoff_first_s, backoff_max_s: pauses before a reconnect, each cut by up to a half at random.
         malformed: so many broken messages in ``malformed_window_s`` are answered by a reconnect, one more is the end.
         close_s: the wait for the end of a connection that we close.
+        burst_events: so many waiting events are handed over at once; a host's loop is held for a few milliseconds then.
     """
 
     opening_s: float = 8.0
@@ -46,6 +47,7 @@ class Limits:
     malformed_window_s: float = 600.0
     close_s: float = 1.0
     pending_actions: int = 256
+    burst_events: int = 64
     waiting_events: int = 512
     waiting_event_bytes: int = 5 * 1024 * 1024
     regular_frames: int = 64

@@ -1,7 +1,7 @@
 """What the adapter needs of a client: the seam between the platform and the protocol.
 
 :class:`~borgee_hermes.bpp.client.BppClient` is the real one; tests of the adapter bring a small fake. Order of use:
-``connect`` once, then one consumer of ``deliveries`` that settles each delivery before it takes the next, actions
+``connect`` once, then one consumer of ``bursts`` or ``deliveries`` that settles each before it takes the next, actions
 beside it, ``close`` at the end. Source: Borgee 1.8, 8.1, 8.3, 8.6, 11.
 """
 
@@ -17,29 +17,38 @@ from borgee_hermes.bpp.events import AgentToggle, ConfigUpdate, InboundEvent, Se
 from borgee_hermes.bpp.state import ConnectionState, FaultReason
 from borgee_hermes.bpp.values import User
 
-__all__ = ["Applied", "BppSession", "ConfigAnswer", "Delivery", "Handlers", "Rejected"]
+__all__ = ["Applied", "BppSession", "Burst", "ConfigAnswer", "Delivery", "Handlers", "Rejected"]
 
 T = TypeVar("T")
 
 
-class Delivery(Protocol):
-    """One inbound event, to be settled exactly one way; settling it the same way again is harmless."""
+class Burst(Protocol):
+    """Inbound events, to be settled together and exactly one way; settling them the same way again is harmless."""
 
     @property
-    def event(self) -> InboundEvent: ...
+    def events(self) -> tuple[InboundEvent, ...]:
+        """At least one, in order of arrival."""
+        ...
 
     async def checkpoint(self) -> None:
-        """It is stored: go on with the next one. Sends nothing.
+        """They are stored: go on with the next ones. Sends nothing.
 
         Raises:
             StaleDelivery: its connection has ended meanwhile. What is stored stays stored; just go on.
-            DeliveryResolved: it had failed before.
+            DeliveryResolved: they had failed before.
         """
         ...
 
     async def fail(self, error: BaseException) -> None:
-        """It cannot be stored: the client ends for good, because going on would lose the event."""
+        """One cannot be stored: the client ends for good, because going on would lose the event."""
         ...
+
+
+class Delivery(Burst, Protocol):
+    """One inbound event."""
+
+    @property
+    def event(self) -> InboundEvent: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,10 @@ class BppSession(Protocol):
     def deliveries(self) -> AsyncIterator[Delivery]:
         """What happens in the channels, in order of arrival; for one consumer. It ends with the client, once everything
         that was received is handed over: nobody sends it again."""
+        ...
+
+    def bursts(self) -> AsyncIterator[Burst]:
+        """The same, with everything that waits at once (some dozens at most): one write stores it."""
         ...
 
     def stop_deliveries(self) -> None:

@@ -289,9 +289,9 @@ class Session:
 
     # Deliveries ---------------------------------------------------------------------------------------------------
 
-    def hand_over(self) -> Handed | None:
-        """The next inbound event for its receiver, if it may have one now."""
-        return self.waiting.hand_over()
+    def hand_over(self, most: int = 1) -> Handed | None:
+        """The next inbound events for their receiver, if it may have any now."""
+        return self.waiting.hand_over(most)
 
     # Time ---------------------------------------------------------------------------------------------------------
 

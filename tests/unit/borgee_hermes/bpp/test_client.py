@@ -179,6 +179,24 @@ async def test_what_was_said_before_the_goodbye_is_handed_over(box: BorgeeSandbo
         assert await taken(client) == []
 
 
+async def test_what_waits_is_handed_over_at_once(box: BorgeeSandbox) -> None:
+    """A receiver that stores many in one write takes them so: in order, at most so many, settled together."""
+    async with online(box, burst_events=64) as client:
+        said = [box.human.say(DM, f"text {n}") for n in range(200)]
+        sizes, handed = [], []
+
+        async with asyncio.timeout(10):
+            async for burst in client.bursts():
+                sizes.append(len(burst.events))
+                handed += [event.message_id for event in burst.events]
+                await burst.checkpoint()
+                if len(handed) == len(said):
+                    break
+
+        assert handed == said
+        assert max(sizes) == 64 and len(sizes) <= 8
+
+
 async def test_what_was_said_before_the_switch_is_handed_over(box: BorgeeSandbox) -> None:
     """8.4: and nothing that was said after it."""
     client: BppClient
