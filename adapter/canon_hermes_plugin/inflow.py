@@ -5,6 +5,10 @@ time, a lookup and the hand-over, waits in a lane of its conversation, so that o
 or the reader. Every message is recorded in the inbox first, in the order in which it came, and the cursor on the disk
 moves with the record; the host gets it only then.
 
+The reader waits for nothing but the disk: a person's stop may be the very next event, and comes through however many
+messages wait for whatever (D25). Of what waits in a lane only so much is held in memory; the rest is read from the
+inbox when its turn comes.
+
 In this process an event is done when the host has the message. When the hand-over fails, the stream is asked for a
 replay; a message that fails again and again is given up with an error in the log, because one bad message must not make
 the agent deaf. What an earlier process left is handed over from the inbox, at the head of its conversation.
@@ -61,7 +65,8 @@ __all__ = ["Inflow"]
 
 logger = logging.getLogger(__name__)
 
-IN_WORK: Final = 256  # events whose work has not ended; beyond that the reader waits
+UNWRITTEN: Final = 256  # ours: messages that the disk has not taken yet; beyond that the reader waits for it
+HELD: Final = 256  # ours: messages in memory that wait for their hand-over; what is beyond waits on the disk
 ATTEMPTS: Final = 3
 FAILURES_REMEMBERED: Final = 256
 
@@ -105,7 +110,8 @@ class Inflow:
         self._cursor = Cursor(remains.cursor)
         self._is_first = remains.is_first
         self._failures: OrderedDict[str, int] = OrderedDict()
-        self._room = asyncio.Semaphore(IN_WORK)
+        self._unwritten = asyncio.Semaphore(UNWRITTEN)
+        self._held = 0
         self._lanes = Lanes(lambda error: logger.error("Canon: an event could not be handled", exc_info=error))
         self._handing = handing
         self.own = OwnOffers(handing, inbox, self._lanes, give_up=self._end_and_tell)
@@ -178,7 +184,7 @@ class Inflow:
         await self._handing.refresh_rooms()
 
     async def take(self, frame: Frame) -> None:
-        """Handle a frame of the stream; waits only while too much is in work.
+        """Handle a frame of the stream; waits only while the disk has too much to write.
 
         Raises:
             CanonOpsError: the rooms could not be refreshed after a gap; the cursor has moved already.
@@ -242,15 +248,21 @@ class Inflow:
         admission = self._handing.admit(created, is_our_approval=lambda _: True)
         match admission.verdict:
             case Wake() as wake:
-                await self._room.acquire()
-                item_id = wake.created.message.id or f"unnamed:{secrets.token_hex(16)}"
+                await self._unwritten.acquire()
+                message_id = wake.created.message.id
+                item_id = message_id or f"unnamed:{secrets.token_hex(16)}"
                 recorded = self._inbox.record(item_id, wake.conversation_id, created.payload, event_id=event_id)
-                self._lanes.add(wake.conversation_id, partial(self._wake, wake, ticket, item_id, recorded))
+                recorded.add_done_callback(lambda _done: self._unwritten.release())
+                held = wake if self._held < HELD else None
+                self._held += held is not None
+                job = partial(self._wake, held, message_id, ticket, item_id, recorded)
+                self._lanes.add(wake.conversation_id, job)
                 return
             case inbound.Receipt(approval_id=approval_id):
-                await self._room.acquire()
-                # Should it be lost with this process: the next one asks Canon about every approval that is open.
-                self._lanes.add(("approval", approval_id), partial(self._receipt, approval_id))
+                # Should it be lost with this process: the next one asks Canon about every approval that is open. One
+                # that waits hears of all that has come by then.
+                if not self._lanes.backlog(("approval", approval_id)):
+                    self._lanes.add(("approval", approval_id), partial(self._answered, approval_id))
                 self._inbox.passed(event_id)
             case Suppress(conversation_id=conversation_id, reason=reason):
                 logger.info("Canon: a message in %s starts no turn: %s", conversation_id, reason)
@@ -261,17 +273,19 @@ class Inflow:
                 self._inbox.passed(event_id)
         self._done(ticket)
 
-    async def _receipt(self, approval_id: str) -> None:
-        try:
-            await self._answered(approval_id)
-        finally:
-            self._room.release()
-
-    async def _wake(self, wake: Wake, ticket: Ticket, item_id: str, recorded: asyncio.Future[Receipt]) -> None:
-        message_id = wake.created.message.id
+    async def _wake(
+        self,
+        held: Wake | None,
+        message_id: str | None,
+        ticket: Ticket,
+        item_id: str,
+        recorded: asyncio.Future[Receipt],
+    ) -> None:
         try:
             if await recorded is not Receipt.KNOWN:
-                await self._handing.hand(wake, item_id)
+                wake = held or await self._from_disk(item_id)
+                if wake is not None:
+                    await self._handing.hand(wake, item_id)
         except DurableError as error:
             # Canon has the message, and we have nowhere to put it: it must come again, as often as it takes.
             logger.error("Canon: message %s could not be recorded: %s", item_id, error.what)
@@ -285,9 +299,17 @@ class Inflow:
                 return
             self._give_up(item_id, ATTEMPTS)
         finally:
-            self._room.release()
+            self._held -= held is not None
         self._handing.state.seen.settle(message_id)
         self._done(ticket)
+
+    async def _from_disk(self, item_id: str) -> Wake | None:
+        """A message that was not held, as it is by now; None when it was taken back, or may start no turn any more."""
+        payload = await self._inbox.payload_of(item_id)
+        wake = self._handing.wake_of(payload) if payload is not None else None
+        if wake is None:
+            self._inbox.settle(item_id, Settlement.DROPPED)
+        return wake
 
     async def _again(self, item: Item, wake: Wake, adoption: Adoption) -> None:
         """Hand over what an earlier process left, once it is ours to hand over."""

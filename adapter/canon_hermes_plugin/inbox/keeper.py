@@ -98,6 +98,14 @@ class Inbox:
             )
         )
 
+    async def payload_of(self, item_id: str) -> Any:
+        """A recorded message, with what its author has corrected; None when nothing more is to happen to it.
+
+        Raises:
+            DurableError: the file cannot be read.
+        """
+        return await self._file.read(store.payload_of, self._owner, item_id)
+
     def keep_background(self, conversation_id: str, entries: Sequence[str], *, event_id: str | None) -> None:
         """Remember what was said without asking for a turn."""
         self._watched(

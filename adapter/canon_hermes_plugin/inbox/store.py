@@ -33,6 +33,7 @@ __all__ = [
     "give_back",
     "handed",
     "keep_background",
+    "payload_of",
     "prune",
     "record",
     "settle",
@@ -234,6 +235,12 @@ def correct(transaction: Transaction, owner: Owner, item_id: str, text: str | No
     if isinstance(message, dict):
         message["text"] = text
         transaction.run(REWRITE, {**values, "payload": _text(payload)})
+
+
+def payload_of(snapshot: Snapshot, owner: Owner, item_id: str) -> Any:
+    """What an item that has not started says; None when it has, or is settled."""
+    row = snapshot.one(NOT_STARTED, {**columns(owner), "item_id": item_id})
+    return None if row is None else json.loads(row["payload"])
 
 
 def absorb(transaction: Transaction, owner: Owner, session: str, *, but: Collection[str], now_ms: int) -> int:

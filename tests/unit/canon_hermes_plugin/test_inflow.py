@@ -16,7 +16,7 @@ from canon_hermes_plugin.inbound import Request
 from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inert import inert_name
-from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.inflow import HELD, Inflow
 from canon_hermes_plugin.kept import Kept
 from canon_ops.client.errors import ServiceTrouble
 from canon_ops.runtime.clock import Clock, ManualClock, SystemClock
@@ -29,6 +29,8 @@ from tests.support.hosted_adapter import until
 
 ME = AgentIdentity("agent-1", "owner-1", "open", "Ermes")
 EVERYBODY = UserAccess(allow_all=True, allowed=None)
+
+MANY = HELD + 60  # more than the memory holds
 
 
 class Host:
@@ -280,6 +282,32 @@ async def test_the_policy_follows_the_stream(kept: Kept) -> None:
 
     assert (closed.outbound_policy, closed.owner_id, closed.display_name) == ("closed", "owner-2", "Ermes")
     assert (flow.identity.outbound_policy, flow.identity.owner_id) == (None, "owner-2")
+
+
+async def test_a_signal_passes_any_number_of_messages(kept: Kept) -> None:
+    """D25: however many wait in one conversation, a stop and another room do not; none is lost, or out of order.
+
+    Of those beyond what the memory holds, one is corrected and one is taken back while they wait on the disk.
+    """
+    host = Host()
+    flow = inflow(host, kept)
+    host.gates["m0"] = asyncio.Event()
+    async with asyncio.timeout(30):
+        for number in range(MANY):
+            await flow.take(message(f"m{number}", f"evt-{number}"))
+        await flow.take(edited(f"m{MANY - 2}", "better"))
+        await flow.take(frame("message.deleted", {"conversationId": "c1", "messageId": f"m{MANY - 1}"}, "e2"))
+        await flow.take(frame("runtime.control", {"conversationId": "c1", "kind": "signal"}, "e3"))
+        await flow.take(message("other", "e4", room="c2"))
+        await until(lambda: host.signals and host.taken)
+        taken, held = list(host.taken), flow._held
+        host.gates["m0"].set()
+        await flow.drain()
+
+    assert (host.signals, taken, held, flow._held) == (["c1"], ["other"], HELD, 0)
+    assert host.taken[1:] == [f"m{number}" for number in range(MANY - 1)]
+    assert {request.message_id: request.text for request in host.requests}[f"m{MANY - 2}"] == "better"
+    assert flow.cursor == "e4"
 
 
 async def test_a_signal_goes_its_own_way(kept: Kept) -> None:
