@@ -46,6 +46,9 @@ class Inbox:
     async def claim(self, seq: int, token: str) -> Receipt | None:
         return await self._database.write(store.claim, seq, token, now_s=self._now_s())
 
+    async def give_back(self, seq: int, token: str) -> bool:
+        return await self._database.write(store.give_back, seq, token, now_s=self._now_s())
+
     async def finish(self, seq: int, token: str, status: Status, outcome: Outcome, *, error: str | None = None) -> bool:
         return await self._database.write(store.finish, seq, token, status, outcome, error=error, now_s=self._now_s())
 

@@ -7,7 +7,8 @@
                                      └──(deadline)───> quarantined ──requeue──> pending
     (insert) completed              for events that start no turn
 
-There is no way out of quarantine but a person's decision.
+There is no way out of quarantine but a person's decision. A claim that Hermes has not been shown may be given back
+(processing to pending, docs/decisions/0055): nobody has to decide about what did not begin.
 
 Source: Borgee 4.2, 4.4.
 """

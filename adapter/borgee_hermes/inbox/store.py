@@ -25,6 +25,7 @@ __all__ = [
     "doubt",
     "finish",
     "get",
+    "give_back",
     "in_doubt_sessions",
     "insert",
     "is_outbound",
@@ -66,7 +67,10 @@ CLAIM = """
     SET status = 'processing', claim_token = :token, attempt = attempt + 1, outcome = NULL, error = NULL,
         updated_at = :now_s
     WHERE ingest_seq = :seq AND status = 'pending' AND claim_token IS NULL"""
-# Only the one who claimed it may end it.
+# Only the one who claimed it may give it back or end it.
+GIVE_BACK = """
+    UPDATE receipts SET status = 'pending', claim_token = NULL, updated_at = :now_s
+    WHERE ingest_seq = :seq AND status = 'processing' AND claim_token = :token"""
 END = """
     UPDATE receipts SET status = :status, outcome = :outcome, error = :error, updated_at = :now_s
     WHERE ingest_seq = :seq AND status = 'processing' AND claim_token = :token"""
@@ -177,6 +181,11 @@ def claim(transaction: Transaction, seq: int, token: str, *, now_s: float) -> Re
     if not transaction.run(CLAIM, {"seq": seq, "token": token, "now_s": now_s}):
         return None
     return get(transaction, seq)
+
+
+def give_back(transaction: Transaction, seq: int, token: str, *, now_s: float) -> bool:
+    """Let a claimed receipt wait again; only for one that Hermes has not been shown. Source: docs/decisions/0055."""
+    return transaction.run(GIVE_BACK, {"seq": seq, "token": token, "now_s": now_s}) == 1
 
 
 def finish(

@@ -4,7 +4,8 @@ Everything that happens (a receipt, a session that became busy or idle, a hook o
 into the execution it belongs to, and then whatever can run is launched. There is no loop that looks: what does not
 happen is not waited for.
 
-The order of a turn: the claim is durable before Hermes sees the text; its end is durable before the slot is free. When
+The order of a turn: the claim is durable before Hermes sees the text; its end is durable before the slot is free. A
+claim takes its time: what was true of the session before it is asked about again after it. When
 a gateway stops or a limit is over, an execution is *abandoned* first, so that nothing that still runs can settle it.
 
 Source: Borgee 4.6, 4.7, 4.9, 8.3.
@@ -258,8 +259,9 @@ class Dispatcher:
             self._scheduler.ended(seq, session_key)
             self._pump()
             return
-        if not self._is_admitting:
-            return  # claimed and not begun: in doubt for whoever starts next
+        if not self._is_admitting or not self._passes(launch, receipt):
+            await self._give_back(launch, token)
+            return
         execution = Execution(seq, token)
         job = self._jobs[seq] = _Job(launch, receipt, execution, self._port.event(receipt))
         try:
@@ -271,13 +273,27 @@ class Dispatcher:
                 del self._jobs[seq]
 
     async def _may_pass(self, launch: Launch) -> bool:
-        """Ask again, right before: a text may pass only what still runs, and only if the host lets it."""
+        """Ask again before anything is written, so that a text which has to wait costs no claim."""
         receipt = await self._inbox.get(launch.ingest_seq)
-        if receipt is None:
-            return False
+        return receipt is not None and self._passes(launch, receipt)
+
+    def _passes(self, launch: Launch, receipt: Receipt) -> bool:
+        """Whether a text may still go where it was sent: past what runs, while it runs, and only if the host lets it.
+
+        The last word is said when the claim is on disk, right before the hand-over: nothing can change between the two.
+        """
         if launch.is_detour:
             return is_command(receipt, self._port.commands)
+        if launch.lane is Lane.ORDINARY:
+            return True
         return self._port.is_busy(launch.session_key) and may_bypass(receipt, self._port.commands)
+
+    async def _give_back(self, launch: Launch, token: str) -> None:
+        """Hermes has not been shown it, so it waits for its place as if it had never been claimed."""
+        if not await self._inbox.give_back(launch.ingest_seq, token):
+            raise Broken(f"the receipt {launch.ingest_seq} was settled by somebody who had not claimed it")
+        self._scheduler.refused(launch.ingest_seq, launch.session_key)
+        self._pump()
 
     async def _give(self, job: _Job) -> None:
         execution = job.execution

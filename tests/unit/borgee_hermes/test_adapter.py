@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from borgee_hermes.bpp.events import ConversationContext, Kind, Reaction
-from borgee_hermes.inbox.records import DispatchClass, Outcome, Status
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
+from borgee_hermes.inbox.records import DispatchClass, Outcome, Receipt, Status
 from tests.support.borgee_adapter import rows, staged, until
 from tests.support.borgee_receipts import S1
 from tests.support.borgee_session import said
@@ -360,6 +362,66 @@ async def test_an_answer_whose_question_is_over_waits_for_its_place(own_home: Pa
         agent.let_go("late")
 
         await stage.until_row(2, Status.COMPLETED, Outcome.HERMES_COMPLETED)
+
+
+@pytest.mark.parametrize("text", ["/status", "blue"])
+async def test_a_command_whose_turn_ends_during_its_claim_waits_for_its_place(own_home: Path, text: str) -> None:
+    """A18: the claim takes its time on disk; asked again after it, the session is idle, and what came first goes first.
+    Hermes is shown nothing before that."""
+    agent, reached, go = Held(), asyncio.Event(), asyncio.Event()
+
+    class Slow(Inbox):
+        async def claim(self, seq: int, token: str) -> Receipt | None:
+            claimed = await super().claim(seq, token)
+            if seq == 3 and not go.is_set():
+                reached.set()
+                await go.wait()
+            return claimed
+
+    async with staged(own_home, agent, inbox=lambda home: Slow(inbox_file(home))) as stage:
+        commands = stage.adapter._borgee._port.commands
+        stage.session.deliver(said("turn", message_id="m-1"))
+        await until(lambda: agent.running == ["turn"])
+        await stage.session.deliver(said("next", message_id="m-2")).settled
+        commands.is_question_open = lambda _key: not go.is_set()
+        stage.session.deliver(said(text, message_id="m-3"))
+        await reached.wait()
+        agent.let_go("turn")
+        await stage.until_row(1, Status.COMPLETED)
+        go.set()
+
+        await until(lambda: agent.running == ["next"])
+        assert stage.texts == ["turn", "next"]
+        assert (await stage.row(3)).status is Status.PENDING
+        agent.let_go("next")
+        agent.let_go(text)
+        await stage.until_row(3, Status.COMPLETED)
+        assert stage.texts == ["turn", "next", text]
+        assert not stage.adapter.has_fatal_error
+
+
+async def test_a_claim_that_a_stop_overtakes_is_given_back(own_home: Path) -> None:
+    """8.3: nothing of it was begun, so nobody has to decide about it; the next start runs it."""
+    reached, go = asyncio.Event(), asyncio.Event()
+
+    class Slow(Inbox):
+        async def claim(self, seq: int, token: str) -> Receipt | None:
+            claimed = await super().claim(seq, token)
+            reached.set()
+            await go.wait()
+            return claimed
+
+    async with staged(own_home, Held(), inbox=lambda home: Slow(inbox_file(home))) as stage:
+        stage.session.deliver(said())
+        await reached.wait()
+        stopping = asyncio.create_task(stage.adapter.disconnect())
+        await until(lambda: stage.active.live is None)
+        go.set()
+        await stopping
+
+        row = await stage.row(1)
+        assert (row.status, row.claim_token, row.attempt) == (Status.PENDING, None, 1)
+        assert stage.texts == []
 
 
 async def test_a_plugins_command_runs_beside_a_turn(own_home: Path) -> None:

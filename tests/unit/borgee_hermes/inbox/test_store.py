@@ -101,6 +101,21 @@ def test_one_claim_wins_and_its_token_ends_it(do: Do) -> None:
         do(store.claim, seq, "", now_s=2.0)
 
 
+def test_a_claim_is_given_back_by_the_one_who_has_it(do: Do) -> None:
+    """It waits again, can be claimed again, and what the first claim would settle is nobody's."""
+    (seq,) = claimed(do, 1)
+
+    assert not do(store.give_back, seq, "another", now_s=3.0)
+    assert do(store.give_back, seq, f"t-{seq}", now_s=3.0)
+    assert not do(store.give_back, seq, f"t-{seq}", now_s=3.0)
+
+    row = do(store.get, seq)
+    assert (row.status, row.claim_token, do(store.terminal_watermark)) == (Status.PENDING, None, 0)
+    assert not finish(do, seq)
+    assert do(store.claim, seq, "t-2", now_s=4.0).attempt == 2
+    assert not do(store.give_back, seq, f"t-{seq}", now_s=5.0)
+
+
 def test_the_watermark_waits_for_the_first_open_receipt(do: Do) -> None:
     """I11: finished out of order, it stands still until nothing before it is open."""
     first, second, third = claimed(do, 3)
