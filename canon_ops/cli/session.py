@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from canon_ops.cli.colour import ColourChoice, wants_colour
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.streams import Stream, Streams
-from canon_ops.errors import UsageError
+from canon_ops.errors import CanonOpsError, UsageError
 from canon_ops.lean import dataclass, field
 
 if TYPE_CHECKING:
@@ -135,7 +135,24 @@ class Session:
 
             options = self.options
             self._home = resolve_home(self.environ, profile=options.hermes_profile, hermes_home=options.hermes_home)
+            self._name_interrupted(self._home)
         return self._home
+
+    def _name_interrupted(self, home: HermesHome) -> None:
+        """Say that what a command reads may be half of a change; two looks at the disk where there is none."""
+        state = home.path / ".canon-ops"
+        if not any((state / name).exists() for name in ("pending", "pending-at")):
+            return
+        from canon_ops.operate.interrupted import find_interrupted_changes, told
+
+        try:
+            half = [each for each in find_interrupted_changes([home.path]) if each.is_half]
+        except CanonOpsError as error:
+            self.say(f"Warning: {error.sentence}")
+            return
+        for each in half:
+            self.say(f"Warning: {told(each)}")
+            self.say(f"  fix: {home.own_command('history finish')}")
 
     def preferences(self) -> Preferences:
         """What the operator likes; what their file sets and nobody knows is told once.

@@ -257,6 +257,11 @@ ROOT = Entry(
                     "Show one change: when, by which command, and the difference that it made; secrets are masked.",
                     "history:show_command",
                 ),
+                Entry(
+                    "finish",
+                    "Finish what a command that was killed left half-done.",
+                    "history:finish_command",
+                ),
             ),
         ),
         Entry(

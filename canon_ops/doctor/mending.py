@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from canon_ops.doctor.check import Status
-from canon_ops.doctor.repair import ConfigRepair, DotenvRepair, MakePrivate, Repair, RestorePackage
+from canon_ops.doctor.repair import ConfigRepair, DotenvRepair, FinishChanges, MakePrivate, Repair, RestorePackage
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.config_editor import ConfigDocument
@@ -143,6 +143,13 @@ def mend(
         ChangedUnderUs, LockTimeout: somebody else was at it; nothing was changed.
         ConfigSyntaxError, UnreadableEnv, DiskError: a file cannot be edited.
     """
+    halves = [one for one in verdicts if isinstance(_repair_of(one), FinishChanges)]
+    finished = Written()
+    if halves:
+        with Transaction(writing.home.path, dry_run=True) as looking:
+            writing.expect(looking, writing.home.config_file, writing.home.env_file)
+        writing = replace(writing, expected=())  # what the caller saw is not what stands after it
+        finished = _finish(writing, halves, prompts, show_diff)
     plan = plan_files(writing, verdicts)
     written = writing.written(plan.changes, None)
     packages = [one for one in verdicts if isinstance(_repair_of(one), RestorePackage)]
@@ -155,7 +162,7 @@ def mend(
         written = _commit(writing, plan)
     still_open = () if writing.dry_run else _make_private(plan.private)
     failed = [one.verdict for one in still_open]
-    done = [one for one in plan.planned if one not in failed]
+    done = [*halves, *(one for one in plan.planned if one not in failed)]
     refused, outcome = [*plan.refused, *still_open], None
     if packages:
         try:
@@ -164,8 +171,23 @@ def mend(
         except CanonOpsError as error:
             refused += [Refused(verdict, error) for verdict in packages]
     private = [_file_of(one) for one in plan.private if one not in failed]
-    written = replace(written, files=tuple(dict.fromkeys([*written.files, *private])))
+    files = tuple(dict.fromkeys([*finished.files, *written.files, *private]))
+    written = replace(written, files=files, diff=finished.diff + written.diff)
     return Mended(writing.dry_run, tuple(done), tuple(refused), written, outcome)
+
+
+def _finish(writing: Writing, halves: Sequence[Verdict], prompts: Prompts, show_diff: bool) -> Written:
+    """Finish what was left half-done, after consent of its own: what is planned next is of the text after it."""
+    from canon_ops.operate.interrupted import finish_changes
+
+    planned = finish_changes(replace(writing, dry_run=True)).written
+    if writing.dry_run:
+        return planned
+    if show_diff:
+        for line in [*(one.finding.message for one in halves), *planned.diff.splitlines()]:
+            prompts.note(line)
+    require_consent(prompts, "Finish the change that was interrupted?")
+    return finish_changes(writing).written
 
 
 def _repair_of(verdict: Verdict) -> Repair | None:

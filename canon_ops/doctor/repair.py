@@ -34,6 +34,7 @@ __all__ = [
     "DotenvRepair",
     "DropEarlier",
     "DropMark",
+    "FinishChanges",
     "MakePrivate",
     "MoveConfig",
     "QuoteAnew",
@@ -210,6 +211,14 @@ class QuoteAnew(_OfVariable):
 
 
 @dataclass(frozen=True, slots=True)
+class FinishChanges:
+    """Finish what killed commands left half-done; see :mod:`canon_ops.operate.interrupted`.
+
+    It comes before every edit: an edit has to be of the text that stands after it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class MakePrivate:
     """Take a file or a folder from group and others; what its owner may do stays."""
 
@@ -226,4 +235,4 @@ class RestorePackage:
     version: str
 
 
-Repair = ConfigRepair | DotenvRepair | MakePrivate | RestorePackage
+Repair = ConfigRepair | DotenvRepair | FinishChanges | MakePrivate | RestorePackage

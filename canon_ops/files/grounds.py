@@ -19,7 +19,7 @@ from canon_ops.files.journal import Journal
 from canon_ops.files.lock import FileLock
 from canon_ops.files.records import Repair
 
-__all__ = ["Grounds"]
+__all__ = ["Grounds", "noted_folder"]
 
 NOTE = "pending-at"
 
@@ -85,7 +85,7 @@ class Grounds:
     def _folders(self) -> list[Path]:
         found = {self._journal.folder.parent, *self._also}
         for folder in list(found):
-            if (other := _noted(folder)) is not None:
+            if (other := noted_folder(folder)) is not None:
                 found.add(other)
         return sorted(found)
 
@@ -107,7 +107,7 @@ class Grounds:
         return repair
 
 
-def _noted(folder: Path) -> Path | None:
+def noted_folder(folder: Path) -> Path | None:
     """The folder that the note in ``folder`` names, while it exists."""
     with contextlib.suppress(OSError, UnicodeDecodeError, ValueError):
         other = Path((folder / ".canon-ops" / NOTE).read_bytes().decode("utf-8"))

@@ -31,7 +31,9 @@ from canon_ops.files.disk import Disk, DiskError, explain
 from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest, next_moment
 from canon_ops.lean import replace
 
-__all__ = ["ChangedUnderUs", "Journal", "Unfinished"]
+__all__ = ["COMMITTED", "INTENT", "PENDING", "ChangedUnderUs", "Journal", "Unfinished", "read_record"]
+
+PENDING, INTENT, COMMITTED = "pending", "intent.json", "entry.json"
 
 # rename() cannot replace a file that is itself a mount point (a single file mounted into a container).
 _MOUNTED_ERRORS = (errno.EBUSY, errno.EXDEV)
@@ -58,7 +60,7 @@ class Journal:
 
     def __init__(self, lock_folder: Path, disk: Disk) -> None:
         self.folder = lock_folder / ".canon-ops"
-        self.pending = self.folder / "pending"
+        self.pending = self.folder / PENDING
         self.history = self.folder / "history"
         self._disk = disk
         self._planned: list[Planned] = []
@@ -85,7 +87,7 @@ class Journal:
             files = tuple(_file_record(identity, item) for item in planned)
             record = Record(identity, now_ms, label, files, undoes, outcome)
             self._disk.add_folder(self.pending, PRIVATE_FOLDER_MODE)
-            self._write("intent.json", record.to_json())
+            self._write(INTENT, record.to_json())
             for number, item in enumerate(planned):
                 for name, data in ((f"{number}.before", item.before), (f"{number}.after", item.after)):
                     if data is not None:
@@ -128,7 +130,7 @@ class Journal:
         """
         at = self.pending
         try:
-            self._disk.rename(self.pending / "intent.json", self.pending / "entry.json")
+            self._disk.rename(self.pending / INTENT, self.pending / COMMITTED)
             self._disk.sync_folder(self.pending)
             for number, (item, file) in enumerate(zip(self._planned, record.files, strict=True)):
                 at = item.target.path
@@ -144,8 +146,8 @@ class Journal:
                 names = ", ".join(file.path for file in record.files)
                 raise Unfinished(
                     f"the change of {names} was interrupted and could not be taken back ({error}); "
-                    "the next canon-ops command finishes it",
-                    fix="canon-ops history list",
+                    "the next canon-ops command that writes finishes it",
+                    fix="canon-ops history finish",
                     file=str(at),
                 ) from error
             if isinstance(error, OSError):
@@ -161,7 +163,7 @@ class Journal:
             DiskError: nothing is left behind.
         """
         try:
-            self._disk.rename(self.pending / "intent.json", self.pending / "entry.json")
+            self._disk.rename(self.pending / INTENT, self.pending / COMMITTED)
             self._disk.sync_folder(self.pending)
             self._file_away(record)
         except OSError as error:
@@ -202,8 +204,8 @@ class Journal:
             for number, file in enumerate(record.files):
                 if digest(_read(Path(file.real))) == file.after or self._is_torn(number):
                     self._restore(record, number, "before")
-            if (self.pending / "entry.json").exists():
-                self._disk.rename(self.pending / "entry.json", self.pending / "intent.json")
+            if (self.pending / COMMITTED).exists():
+                self._disk.rename(self.pending / COMMITTED, self.pending / INTENT)
                 self._disk.sync_folder(self.pending)
         except (OSError, CanonOpsError):
             return False
@@ -221,18 +223,10 @@ class Journal:
         try:
             if not self.pending.is_dir():
                 return None
-            entry = self.pending / "entry.json"
+            entry = self.pending / COMMITTED
             if not entry.exists():
                 return Repair(None, "discarded", self._throw_away())
-            try:
-                record = Record.from_json(entry.read_bytes())
-            except ValueError as error:
-                raise InternalError(
-                    f"{entry} cannot be read: {error}",
-                    fix=f"look at {self.pending}; its .before files hold the old texts",
-                    file=str(entry),
-                ) from error
-            return self._finish(record)
+            return self._finish(read_record(entry))
         except OSError as error:
             raise explain(error, self.pending) from error
 
@@ -253,7 +247,7 @@ class Journal:
         if any(foreign):
             record = replace(record, outcome="abandoned")
             self._write("entry.new", record.to_json(), anew=True)
-            self._disk.rename(self.pending / "entry.new", self.pending / "entry.json")
+            self._disk.rename(self.pending / "entry.new", self.pending / COMMITTED)
         self._file_away(record)
         return Repair(record.id, "abandoned" if any(foreign) else "finished", names)
 
@@ -286,7 +280,7 @@ class Journal:
 
     def _throw_away(self) -> tuple[str, ...]:
         """Remove the temporary files that the intent names, then the pending folder, the intent last."""
-        intent = self.pending / "intent.json"
+        intent = self.pending / INTENT
         names: tuple[str, ...] = ()
         # A torn intent was never followed by a temporary file: it is durable before the first of them.
         with contextlib.suppress(FileNotFoundError, ValueError):
@@ -296,7 +290,7 @@ class Journal:
                 if Path(file.temporary).exists():
                     self._disk.unlink(Path(file.temporary))
         if self.pending.is_dir():
-            for leftover in sorted(self.pending.iterdir(), key=lambda path: (path.name == "intent.json", path.name)):
+            for leftover in sorted(self.pending.iterdir(), key=lambda path: (path.name == INTENT, path.name)):
                 self._disk.unlink(leftover)
             self._disk.remove_folder(self.pending)
             self._disk.sync_folder(self.folder)
@@ -307,6 +301,23 @@ class Journal:
         self._disk.rename(self.pending, self.history / record.id)
         self._disk.sync_folder(self.history)
         self._disk.sync_folder(self.folder)
+
+
+def read_record(entry: Path) -> Record:
+    """The record of a commit that has passed its commit point.
+
+    Raises:
+        InternalError: it is damaged, or of a newer release.
+        OSError: it cannot be read.
+    """
+    try:
+        return Record.from_json(entry.read_bytes())
+    except ValueError as error:
+        raise InternalError(
+            f"{entry} cannot be read: {error}",
+            fix=f"look at {entry.parent}; its .before files hold the old texts",
+            file=str(entry),
+        ) from error
 
 
 def _file_record(identity: str, item: Planned) -> FileRecord:

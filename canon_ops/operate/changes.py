@@ -6,8 +6,8 @@ several Hermes homes). People think of one list, so the three are merged: ids so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -19,16 +19,19 @@ from canon_ops.files.records import Record, digest
 from canon_ops.files.transaction import ChangedUnderUs, FileChange
 from canon_ops.files.undo import undo
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.operate.edit_config import refuse_managed
-from canon_ops.operate.preferences import preferences_file
+from canon_ops.operate.interrupted import (
+    Look,
+    find_interrupted_changes,
+    finish_changes,
+    history_folders,
+    interrupted_texts,
+)
 from canon_ops.operate.writing import Writing, Written
 
 __all__ = ["Change", "Look", "Undone", "changes_of", "find_change", "list_changes", "undo_change"]
 
-State = Literal["done", "undone", "undo", "kept", "abandoned"]
-Look = Callable[[Path, bytes], None]
-"""Gets each text that a diff is about to quote, with its file: whoever masks the diff learns its secrets from it."""
+State = Literal["done", "undone", "undo", "kept", "abandoned", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Change:
         time: when it was committed, in UTC, as ISO 8601.
         command: the command as people will read it.
         state: ``undone`` was taken back; ``undo`` took another one back; ``kept`` is a snapshot; ``abandoned`` was
-            given up after a crash.
+            given up after a crash; ``interrupted`` is half-done, and the next command that writes finishes it.
         undoes: the id that it took back.
         undone_by: the id that took it back.
         folder: the home whose history holds it.
@@ -69,7 +72,11 @@ def list_changes(home: HermesHome, environ: Mapping[str, str]) -> tuple[Change, 
     Raises:
         UnreadableDotenv, NotAFile, DiskError: a history cannot be read, or ``.env``, which may move Canon's home.
     """
-    found = [change for folder in _folders(home, environ) for change in _changes_in(folder)]
+    folders = history_folders(home, environ)
+    found = [change for folder in folders for change in _changes_in(folder)]
+    for each in find_interrupted_changes(folders):
+        if each.record is not None:
+            found.append(replace(_change(each.record, each.folder, None), state="interrupted"))
     return tuple(sorted(found, key=lambda change: change.id, reverse=True))
 
 
@@ -98,6 +105,8 @@ def changes_of(change: Change) -> tuple[FileChange, ...]:
     Raises:
         NoSuchEntry: the texts are gone.
     """
+    if change.state == "interrupted":
+        return next((interrupted_texts(each) for each in find_interrupted_changes([change.folder])), ())
     history = History(change.folder)
     record = history.find(change.id)
     texts = zip(record.files, history.texts(record, "before"), history.texts(record, "after"), strict=True)
@@ -116,10 +125,12 @@ def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
         ManagedHome: a package manager owns the home.
     """
     home = writing.home
+    if not writing.dry_run:
+        finish_changes(replace(writing, expected=()))  # else the newest change would not be the one that is meant
     change = find_change(home, writing.environ, identity)
     also = [
         folder
-        for folder in _folders(home, writing.environ)
+        for folder in history_folders(home, writing.environ)
         if folder != change.folder and any(file.is_relative_to(folder) for file in change.files)
     ]
 
@@ -168,11 +179,6 @@ def _left_by(change: Change, real: Path) -> tuple[str | None, ...]:
     """The digest of the text that a change left of a file; () when it is about other files."""
     record = History(change.folder).find(change.id)
     return tuple(file.after for file in record.files if Path(file.real) == real)
-
-
-def _folders(home: HermesHome, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    folders = (home.path, canon_paths_from_disk(home.path, environ).home, preferences_file(environ).parent)
-    return tuple(dict.fromkeys(folders))
 
 
 def _changes_in(folder: Path) -> list[Change]:

@@ -69,6 +69,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "env list": ([], 3),
     "env set": (["CANON_AGENT", "desk"], 0),
     "env unset": (["CANON_AGENT"], 0),
+    "history finish": ([], 0),
     "history list": ([], 0),
     "history show": (["20260101T"], 1),
     "host list": ([], 0),

@@ -16,8 +16,9 @@ from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.files.history import NoSuchEntry
 from canon_ops.operate.changes import Change, changes_of, find_change, list_changes, undo_change
 from canon_ops.operate.dotenv_diff import change_diff
+from canon_ops.operate.interrupted import FinishedChange, finish_changes
 
-__all__ = ["list_command", "show_command", "undo_command"]
+__all__ = ["finish_command", "list_command", "show_command", "undo_command"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,48 @@ def show_command(context: Context, id: str) -> Result:
     files = tuple(ChangedFile(file.path, change_diff(file, context.redact.line)) for file in texts)
     diffs = [Diff(file.diff) for file in files if file.diff]
     return Result(ChangeReport(change, files), (Fields(pairs), *diffs))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishReport:
+    """``data`` of ``canon-ops.history.finish/1``.
+
+    Attributes:
+        changes: what was left half-done, and what became of it; empty when there was nothing.
+        files: those that changed by finishing it.
+    """
+
+    changes: tuple[FinishedChange, ...]
+    changed: bool
+    files: tuple[Path, ...]
+    diff: str
+    dry_run: bool
+
+
+@declare(
+    "history finish",
+    data=FinishReport,
+    writes=True,
+    examples=("canon-ops history finish", "canon-ops history finish --dry-run --diff"),
+)
+def finish_command(context: Context, write: WriteOptions) -> Result:
+    """Finish what a command that was killed left half-done.
+
+    Every command that writes does the same before it begins. A change that had begun is carried out to its end, one
+    that had not is forgotten. Where somebody else has written one of the files since, theirs stays and the others get
+    their old text back.
+    """
+    writing = context.writing("history finish", write)
+    done = finish_changes(writing, lambda path, text: learn_text(context.redact, path, text))
+    written = done.written
+    report = FinishReport(done.changes, written.changed, written.files, written.diff, write.dry_run)
+    view: list[Block] = [first_line(context, written)]
+    for each in done.changes:
+        what = f"{'Would be ' if write.dry_run else ''}{each.outcome}: {each.command}"
+        view.append(Line(f"{what[0].upper()}{what[1:]}{f' ({each.id})' if each.id else ''}", Mark.OK))
+    if not done.changes:
+        view.append(Line("Nothing was left half-done.", Mark.OK))
+    return Result(report, [*view, *diff_of(written, write)])
 
 
 @declare(

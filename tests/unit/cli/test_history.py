@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
+from canon_ops.files.disk import Disk
 from canon_ops.files.transaction import Transaction
+from tests.support.crash import KillingDisk, play
 from tests.unit.cli.conftest import Ran, Runner
 
 CONFIG = "# kept by hand\nplatforms:\n  canon:\n    api_key: secret-one-two\nstreaming:\n  enabled: false   # off\n"
@@ -284,3 +287,134 @@ class TestAdviceLeadsOut:
 
         assert kept in found
         assert "-# kept by hand\n" in program("config", "diff", kept).out
+
+
+SECRET = "agk_live_sandbox_half_written"
+
+
+def half_done(folder: Path) -> tuple[Path, Path]:
+    """A command that changes config.yaml and .env is killed between the two."""
+    config, env = folder / "config.yaml", folder / ".env"
+
+    def both(home: Path, disk: Disk) -> None:
+        with Transaction(home, label="setup canon", disk=disk) as transaction:
+            transaction.stage(home / "config.yaml", CONFIG.encode() + b"mine: 1\n")
+            transaction.stage(home / ".env", f"TZ=UTC\nCANON_API_KEY={SECRET}\n".encode())
+            transaction.commit()
+
+    for point in range(30, 60):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        config.write_text(CONFIG)
+        env.write_text("TZ=UTC\n")
+        if play(both, folder, KillingDisk(point)) == "killed" and "mine" in config.read_text():
+            break
+    assert env.read_text() == "TZ=UTC\n"
+    return config, env
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+class TestHalfAChange:
+    """A home in which one file of a change is new and the other one is not."""
+
+    @pytest.fixture
+    def files(self, home: Path) -> tuple[Path, Path]:
+        return half_done(home / ".hermes")
+
+    def test_readers_name_it_and_change_nothing(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """On stderr, with what is new, what is not, and the way out; the answer is what the file says now."""
+        config, env = files
+        calls = [
+            ("config", "get", "mine"),
+            ("config", "list"),
+            ("config", "get", "mine", "--json"),
+            ("env", "list"),
+            ("history", "list"),
+            ("status", "--json"),
+            ("creds", "list"),
+            ("config", "set", "a", "1", "--dry-run"),
+        ]
+
+        for call in calls:
+            ran = program(*call)
+
+            said = f"(setup canon) half-way: {config} is changed already; {env} is not yet.\n"
+            assert said in ran.err, call
+            assert "fix: canon-ops history finish\n" in ran.err, call
+            assert SECRET not in ran.out + ran.err
+        assert env.read_text() == "TZ=UTC\n"
+
+    def test_the_history_has_it(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """With a state of its own, and its texts; secrets are masked."""
+        listed = program("history", "list").out.split("\t")
+        shown = program("history", "show", listed[0])
+
+        assert listed[1:] == ["setup canon", "config.yaml, .env", "interrupted\n"]
+        assert shown.code == 0
+        assert "+mine: 1" in shown.out
+        assert "+CANON_API_KEY=" in shown.out
+        assert SECRET not in shown.out
+
+    def test_finish_carries_it_out(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """First as a plan; then the file that was not written yet is; once more there is nothing."""
+        _, env = files
+
+        plan = program("history", "finish", "--dry-run", "--json")
+        before = env.read_text()
+        held = program("history", "finish", "--if-unchanged", "0" * 64)
+        ran = program("history", "finish", "--diff")
+        again = program("history", "finish", "--json")
+
+        assert plan.json["data"]["changes"][0]["outcome"] == "finished"
+        assert plan.json["data"]["files"] == [str(env)]
+        assert before == "TZ=UTC\n"
+        assert held.code == 5
+        assert ran.out.splitlines()[0] == f"Hermes profile default: {env}"
+        assert "Finished: setup canon (" in ran.out
+        assert "+CANON_API_KEY=" in ran.out
+        assert SECRET not in ran.out + ran.err + plan.out
+        assert env.read_text() == f"TZ=UTC\nCANON_API_KEY={SECRET}\n"
+        assert again.json["data"]["changes"] == []
+        assert program("config", "get", "mine").err == ""
+
+    def test_a_writer_finishes_it_first(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """Its own change comes on top, and both are in the history."""
+        _, env = files
+
+        assert program("config", "set", "a", "1").code == 0
+
+        assert SECRET in env.read_text()
+        commands = [line.split("\t")[1] for line in program("history", "list").out.splitlines()]
+        assert commands == ["config set a", "setup canon"]
+
+    def test_undo_takes_it_back_whole(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """It is the newest change: finished, and then both files get their old texts."""
+        config, env = files
+
+        ran = program("undo")
+
+        assert ran.code == 0
+        assert "Took back: setup canon" in ran.out
+        assert (config.read_text(), env.read_text()) == (CONFIG, "TZ=UTC\n")
+
+    def test_what_somebody_wrote_since_stays(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """The change is given up: theirs stays, the other file is as before."""
+        config, env = files
+        env.write_text("TZ=CET\n")
+
+        ran = program("history", "finish")
+
+        assert "Abandoned: setup canon" in ran.out
+        assert (config.read_text(), env.read_text()) == (CONFIG, "TZ=CET\n")
+
+    def test_a_journal_that_nobody_can_read_is_told(self, program: Runner, files: tuple[Path, Path]) -> None:
+        """Readers answer nevertheless; whoever would write stops, with the place of the texts."""
+        config, _ = files
+        (config.parent / ".canon-ops" / "pending" / "entry.json").write_text("{")
+
+        read, written = program("config", "get", "mine"), program("config", "set", "a", "1")
+
+        assert (read.code, read.out) == (0, "1\n")
+        assert "entry.json cannot be read" in read.err
+        assert written.code == 3
+        assert "its .before files hold the old texts" in written.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 
@@ -135,6 +136,28 @@ def env_in_utf_16(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").write_bytes("CANON_ALLOW_ALL_USERS=true\n".encode("utf-16"))
 
 
+def half_a_change(clinic: Clinic) -> None:
+    """As a kill between two renames leaves it: config.yaml is new, .env is not, and its new text waits beside it."""
+    pending = clinic.home / ".canon-ops" / "pending"
+    pending.mkdir(parents=True)
+    identity, files = "20260101T120000.000Z-1a2b", []
+    for number, (name, more) in enumerate((("config.yaml", b"mine: 1\n"), (".env", b"TZ=UTC\n"))):
+        path = clinic.home / name
+        old = path.read_bytes() if path.exists() else b""
+        path.write_bytes(old + more if number == 0 else old)
+        pending.joinpath(f"{number}.before").write_bytes(old)
+        pending.joinpath(f"{number}.after").write_bytes(old + more)
+        temporary = path.with_name(f".{name}.{identity}.tmp")
+        before, after = (hashlib.sha256(text).hexdigest() for text in (old, old + more))
+        files.append(
+            {"path": str(path), "real": str(path), "temporary": str(temporary), "before": before, "after": after,
+             "mode": 0o600, "owner": None}
+        )  # fmt: skip
+    temporary.write_bytes(old + more)
+    record = {"format": 1, "id": identity, "time_ms": 1767268800000, "label": "setup canon", "files": files}
+    pending.joinpath("entry.json").write_text(json.dumps(record))
+
+
 def env_with_a_nul_byte(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").write_bytes(b"CANON_ALLOW_ALL_USERS=true\nTZ=U\x00TC\n")
 
@@ -243,6 +266,7 @@ FILE_FAULTS = (
     Fault(marked_env, {"env.encoding": "warning"}, "byte-order mark", ("-\ufeffTZ=UTC", "+TZ=UTC")),
     Fault(env_in_latin_1, {"env.encoding": "warning"}, "not UTF-8"),
     Fault(env_in_utf_16, {"env.encoding": "warning"}, "is UTF-16, "),
+    Fault(half_a_change, {"config.interrupted": "error"}, "interrupted (setup canon) half-way", ("+TZ=UTC",)),
     Fault(env_with_a_nul_byte, {"env.encoding": "warning"}, "holds a NUL byte in line 2"),
     Fault(env_of_windows, {"env.encoding": "info"}, "CR and LF"),
     Fault(

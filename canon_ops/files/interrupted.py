@@ -1,0 +1,127 @@
+"""A commit that its process did not finish, told without a lock and without changing anything.
+
+A reader that meets a home in that state reads a mixture: one file is new already, the other one is not yet. It has to
+say so. Whoever writes next finishes it on entering (:meth:`canon_ops.files.journal.Journal.recover`).
+
+A commit that is under way looks the same for some milliseconds; the lock, which its process holds, tells them apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import Literal
+
+from canon_ops.files.disk import explain
+from canon_ops.files.grounds import noted_folder
+from canon_ops.files.journal import COMMITTED, INTENT, PENDING, read_record
+from canon_ops.files.records import Record, digest
+from canon_ops.lean import dataclass
+
+__all__ = ["FileState", "Interrupted", "find_interrupted", "pending_texts"]
+
+FileState = Literal["old", "new", "torn", "foreign"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A commit that was not finished.
+
+    Attributes:
+        folder: whose journal has it.
+        record: what it was; None when it ended while that was being written down.
+        states: for each file of the record: it is as before, as it will be, half written in place, or somebody else's.
+        is_committed: the next writer finishes it; otherwise it is forgotten, and no file of the user was touched.
+    """
+
+    folder: Path
+    record: Record | None
+    states: tuple[FileState, ...]
+    is_committed: bool
+
+    @property
+    def is_half(self) -> bool:
+        """Whether a reader finds a mixture, or a text that nobody wrote."""
+        return self.is_committed and set(self.states) != {"new"}
+
+    @property
+    def files(self) -> dict[str, FileState]:
+        """Each file by its path, and its state."""
+        files = self.record.files if self.record else ()
+        return {file.path: state for file, state in zip(files, self.states, strict=True)}
+
+
+def find_interrupted(folder: Path) -> Interrupted | None:
+    """What an ended process left half-done in ``folder``, or in the folder that a note there names; None for nothing.
+
+    Raises:
+        InternalError: the journal cannot be read.
+        DiskError: nor can the folder.
+    """
+    for each in (folder, noted_folder(folder)):
+        if each is not None and (each / ".canon-ops" / PENDING).is_dir() and not _is_under_way(each):
+            with contextlib.suppress(FileNotFoundError):  # finished, or forgotten, while we looked
+                return _look(each)
+    return None
+
+
+def pending_texts(found: Interrupted) -> tuple[tuple[bytes | None, bytes | None], ...]:
+    """The old and the new text of each file, as the journal keeps them; None for "no such file"."""
+    pending = found.folder / ".canon-ops" / PENDING
+    files = found.record.files if found.record else ()
+
+    def text(number: int, which: Literal["before", "after"]) -> bytes | None:
+        with contextlib.suppress(FileNotFoundError):  # the attempt ended before it was written
+            return (pending / f"{number}.{which}").read_bytes()
+        return None
+
+    return tuple((text(number, "before"), text(number, "after")) for number in range(len(files)))
+
+
+def _look(folder: Path) -> Interrupted:
+    pending = folder / ".canon-ops" / PENDING
+    try:
+        if not (pending / COMMITTED).exists():
+            record = None
+            with contextlib.suppress(FileNotFoundError, ValueError):  # torn: it ended in that moment
+                record = Record.from_json((pending / INTENT).read_bytes())
+            count = len(record.files) if record else 0
+            return Interrupted(folder, record, tuple("old" for _ in range(count)), is_committed=False)
+        record = read_record(pending / COMMITTED)
+        states = tuple(_state(record, number, pending) for number in range(len(record.files)))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise explain(error, pending, verb="read") from error
+    return Interrupted(folder, record, states, is_committed=True)
+
+
+def _state(record: Record, number: int, pending: Path) -> FileState:
+    file = record.files[number]
+    try:
+        now = digest(Path(file.real).read_bytes())
+    except FileNotFoundError:
+        now = None
+    if now == file.after:
+        return "new"
+    if now == file.before:
+        return "old"
+    return "torn" if (pending / f"{number}.in-place").exists() else "foreign"
+
+
+def _is_under_way(folder: Path) -> bool:
+    """Whether a process holds the lock; a shared one, given back at once, keeps no writer longer than its next look."""
+    try:
+        descriptor = os.open(folder / ".canon-ops" / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:  # no lock was ever made there, or it is somebody else's
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES)
+    finally:
+        os.close(descriptor)
+    return False
