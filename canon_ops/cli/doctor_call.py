@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from canon_ops.cli.context import Context
 from canon_ops.cli.doctor_report import Severity
 from canon_ops.cli.session import WriteOptions
+from canon_ops.hermes.discovery import is_running_host
 from canon_ops.hermes.host_call import ImportsAhead
 from canon_ops.hermes.platforms import PLATFORMS
 
@@ -49,7 +49,7 @@ def asked_ahead(context: Context, call: DoctorCall) -> Iterator[ImportsAhead | N
 
     None where not all checks of one home are asked, or the host has to be found first.
     """
-    if call.list_only or call.is_chosen or call.all_profiles or (python := _host(call.python)) is None:
+    if call.list_only or call.is_chosen or call.all_profiles or (python := _host(context, call.python)) is None:
         yield None
         return
     home = context.home
@@ -60,8 +60,8 @@ def asked_ahead(context: Context, call: DoctorCall) -> Iterator[ImportsAhead | N
         ahead.abandon()
 
 
-def _host(told: Path | None) -> Path | None:
+def _host(context: Context, told: Path | None) -> Path | None:
     """The host's interpreter as far as it is plain: told by name, or the one that runs us."""
     if told is not None:
         return told.absolute() if told.is_file() else None
-    return Path(sys.executable) if find_spec("hermes_cli") is not None else None
+    return Path(sys.executable) if is_running_host(context.home.environ(context.environ)) else None

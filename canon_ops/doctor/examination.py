@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import InitVar, dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -26,7 +25,7 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.hermes.config_file import HermesConfig, read_config
 from canon_ops.hermes.contract import Difference
 from canon_ops.hermes.contract_check import contract_differences
-from canon_ops.hermes.discovery import HostInstallation, find_host
+from canon_ops.hermes.discovery import HostInstallation, find_host, is_running_host
 from canon_ops.hermes.gateway import GatewayState, read_state
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import ImportOutcome, ImportsAhead, try_imports
@@ -230,7 +229,7 @@ class Examination:
     def _import(self) -> ImportOutcome:
         """Where this very interpreter runs Hermes, it is the host, and need not be found first."""
         package = self.platform.package
-        is_here = self.python is None and find_spec("hermes_cli") is not None
+        is_here = self.python is None and is_running_host(self.home.environ(self.environ))
         python = Path(sys.executable) if is_here else self.host().python
         if self.ahead is not None and self.ahead.python == python:
             return self.ahead.outcomes()[package]

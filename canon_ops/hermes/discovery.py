@@ -4,9 +4,12 @@
 without pip. So the interpreter is found from what people start, in this order, and the first with a Hermes in it wins:
 
 1. ``--python``, when given; nothing else is tried then;
-2. the interpreter that runs canon-ops;
-3. the ``hermes`` command on PATH, through its first line, a wrapper's ``exec``, or what ``hermes --version`` prints;
-4. the folders of the official installer, and the places where it puts the command.
+2. the interpreter that runs canon-ops, when somebody named it: ``…/bin/python -m canon_hermes_plugin.cli`` (product
+   page of Canon, "Install"), a script by its path, ``hermes canon``;
+3. the ``hermes`` command on PATH, through its first line, a wrapper's ``exec``, or what ``hermes --version`` prints:
+   who types ``canon-ops`` means the Hermes that they get when they type ``hermes`` (decision record 0050);
+4. the places where the official installer puts the command, and its folders;
+5. the interpreter that runs canon-ops after all.
 
 Whatever the way, the interpreter itself is then asked (host_call.py): the version comes from the host's code, never
 from a distribution's name, which forks and checkouts do not share.
@@ -40,6 +43,7 @@ __all__ = [
     "find_host",
     "find_hosts",
     "interpreter_of",
+    "is_running_host",
 ]
 
 _SCRIPT_BYTES = 4096
@@ -167,6 +171,32 @@ def interpreter_of(launcher: Path, environ: Mapping[str, str], *, depth: int = _
     return None
 
 
+def is_running_host(environ: Mapping[str, str], *, program: str | None = None) -> bool:
+    """Whether the interpreter that runs us comes first and has a Hermes, as far as files tell; nobody is asked.
+
+    Args:
+        program: how we were started; None for what this process says.
+    """
+    if find_spec("hermes_cli") is None:
+        return False
+    if not _is_on_path(program or sys.argv[0], environ):
+        return True
+    launcher = _on_path(environ)
+    python = interpreter_of(launcher, environ) if launcher else None
+    return python is not None and python.parent == Path(sys.executable).parent
+
+
+def _is_on_path(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether typing its bare name starts this very program: then no interpreter was named."""
+    found = shutil.which(Path(program).name, path=environ.get("PATH", os.defpath))
+    return found is not None and Path(found).resolve() == Path(program).resolve()
+
+
+def _on_path(environ: Mapping[str, str]) -> Path | None:
+    found = shutil.which("hermes", path=environ.get("PATH", os.defpath))
+    return Path(found) if found else None
+
+
 def _told(python: Path, environ: Mapping[str, str]) -> HostInstallation:
     if python.is_dir():
         python = python / "bin" / "python"
@@ -201,13 +231,13 @@ def _walk(environ: Mapping[str, str], tried: list[str]) -> Iterator[HostInstalla
 
 
 def _candidates(environ: Mapping[str, str], tried: list[str]) -> Iterator[_Candidate]:
-    if find_spec("hermes_cli") is not None:
+    if is_running_host(environ):
         yield _Candidate(Path(sys.executable), HowFound.RUNNING)
-    on_path = shutil.which("hermes", path=environ.get("PATH", os.defpath))
+    on_path = _on_path(environ)
     if on_path is None:
         tried.append("no hermes command on PATH")
     known = [Path(folder.replace("~", environ.get("HOME", "~"))).expanduser() / "hermes" for folder in _COMMAND_FOLDERS]
-    for launcher in ([Path(on_path)] if on_path else []) + known:
+    for launcher in ([on_path] if on_path else []) + known:
         if not launcher.exists():
             continue
         python = interpreter_of(launcher, environ) or _from_version(launcher, environ)
@@ -220,6 +250,8 @@ def _candidates(environ: Mapping[str, str], tried: list[str]) -> Iterator[_Candi
         for python in _environments_in(checkout):
             yield _Candidate(python, HowFound.CHECKOUT)
     tried.append(f"no environment in {' or '.join(map(str, checkouts))}")
+    if find_spec("hermes_cli") is not None:
+        yield _Candidate(Path(sys.executable), HowFound.RUNNING)
 
 
 def _roots(environ: Mapping[str, str]) -> list[Path]:

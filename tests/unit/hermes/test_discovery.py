@@ -34,7 +34,7 @@ def environment(tmp_path: Path) -> Path:
 
 @pytest.mark.host
 def test_the_running_interpreter_comes_first() -> None:
-    """A canon-ops that lives beside Hermes acts on that Hermes, whatever PATH says."""
+    """A canon-ops that lives beside Hermes, and was started by its path, acts on that Hermes."""
     host = find_host(clean_environ())
 
     assert (host.python, host.how, host.version) == (Path(sys.executable), HowFound.RUNNING, THIS_HOST.hermes)
@@ -175,3 +175,41 @@ def test_without_any_host_the_places_are_named(tmp_path: Path) -> None:
 
     assert answer[:2] == ["host_not_found", "3"]
     assert f"{bare} has none in it; no hermes command on PATH; no environment in /nonexistent/.hermes/" in answer[2]
+
+
+@pytest.mark.parametrize(
+    ("started", "path", "wins"),
+    [
+        ("ours/bin/canon-ops", ["theirs", "ours"], "theirs"),
+        ("ours/bin/canon-ops", ["theirs"], "ours"),
+        ("lib/canon_hermes_plugin/cli.py", ["theirs", "ours"], "ours"),
+        ("ours/bin/canon-ops", ["ours", "theirs"], "ours"),
+        ("ours/bin/canon-ops", ["ours"], "ours"),
+    ],
+    ids=["typed", "by its path", "python -m", "typed, and hermes is ours", "typed, and there is no other"],
+)
+def test_whoever_types_our_name_means_the_hermes_that_they_type(
+    started: str, path: list[str], wins: str, tmp_path: Path
+) -> None:
+    """BR-32: two Hermes side by side; an interpreter that somebody named beats PATH, a bare name does not."""
+    pythons = {name: make_environment(tmp_path / name) for name in ("ours", "theirs")}
+    for name, python in pythons.items():
+        put_hermes(python)
+        if name == "theirs" or path[0] == "ours":
+            script(python.parent / "hermes", f"#!{python}\n")
+    script(tmp_path / "ours" / "bin" / "canon-ops", f"#!{pythons['ours']}\n")
+    tmp_path.joinpath("canon_ops").symlink_to(PACKAGE)
+    program = (
+        "import sys\n"
+        f"sys.argv[0] = {str(tmp_path / started)!r}\n"
+        f"sys.path.append({str(tmp_path)!r})\n"
+        "from canon_ops.hermes.discovery import find_host, is_running_host\n"
+        f"environ = {{'HOME': '/nonexistent', 'PATH': {':'.join(str(tmp_path / one / 'bin') for one in path)!r}}}\n"
+        "print(find_host(environ).python, is_running_host(environ))\n"
+    )
+
+    answer = subprocess.run(
+        [str(pythons["ours"]), "-c", program], env={}, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+
+    assert answer == [str(pythons[wins]), str(wins == "ours")]
