@@ -59,10 +59,10 @@ def bare(folder: Path) -> Iterator[Play]:
         home = build_home(
             folder, model_url=model.endpoints.base_url, dotenv={"GATEWAY_ALLOW_ALL_USERS": "true"}, config=config
         )
-        add_bare_platform(home.path)
+        plugin = add_bare_platform(home.path)
         with start_gateway(home, folder / "gateway.out") as gateway:
             gateway.wait_ready(platform=NAME)
-            line = socket.create_connection(("127.0.0.1", port_of(home.path)), timeout=60).makefile("rw")
+            line = socket.create_connection(("127.0.0.1", port_of(plugin)), timeout=60).makefile("rw")
 
             def play(text: str) -> None:
                 line.write(json.dumps(text) + "\n")

@@ -1,17 +1,24 @@
-"""A platform with no service behind it, as a folder plugin in a real gateway: the host's own time for a scenario.
+"""A platform with no service behind it in a real gateway: the host's own time for a scenario, and Canon's neighbour.
 
-It listens on loopback. A line in is a person's message, a line out is what the host said, once it has finished.
+It listens on loopback. A line in is a person's message, a line out is what the host said, once it has finished. It
+comes as a folder plugin, or as a distribution of its own as other makers' platforms do.
 """
 
 from __future__ import annotations
 
+import json
+import socket
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
+from tests.support.small_wheels import small_wheel
 from tests.support.waiting import wait_until
 
-__all__ = ["NAME", "add_bare_platform", "port_of"]
+__all__ = ["MODULE", "NAME", "add_bare_distribution", "add_bare_platform", "converse", "port_of"]
 
 NAME = "bare"
+MODULE = "bare_platform_of_the_tests"
 _MANIFEST = f"name: {NAME}\nversion: 1.0.0\ndescription: a platform without a service\nkind: platform\n"
 _PLUGIN = """\
 import asyncio
@@ -74,16 +81,43 @@ def register(ctx):
 """
 
 
-def add_bare_platform(hermes_home: Path) -> None:
-    """Put the plugin into a home whose configuration enables it."""
+def add_bare_platform(hermes_home: Path) -> Path:
+    """Put the plugin into a home whose configuration enables it; its folder."""
     folder = hermes_home / "plugins" / NAME
     folder.mkdir(parents=True)
     folder.joinpath("plugin.yaml").write_text(_MANIFEST, encoding="utf-8")
     folder.joinpath("__init__.py").write_text(_PLUGIN, encoding="utf-8")
+    return folder
 
 
-def port_of(hermes_home: Path) -> int:
-    """Where the platform of a gateway listens, as soon as it does."""
-    file = hermes_home / "plugins" / NAME / "port"
+def add_bare_distribution(folder: Path) -> Path:
+    """Unpack the plugin's distribution into ``folder``, which goes onto the gateway's path; where its module lies."""
+    entry_points = f"[hermes_agent.plugins]\n{NAME} = {MODULE}\n"
+    wheel = small_wheel(
+        folder.with_name(f"{folder.name}-wheel"),
+        "bare-platform",
+        "1.0.0",
+        {f"{MODULE}/__init__.py": _PLUGIN},
+        entry_points=entry_points,
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder / MODULE
+
+
+def port_of(plugin: Path) -> int:
+    """Where the platform of a gateway listens, as soon as it does; ``plugin`` is the folder of its code."""
+    file = plugin / "port"
     wait_until(lambda: file.exists() and file.read_text(), timeout_s=60)
     return int(file.read_text())
+
+
+def converse(port: int, texts: Iterable[str]) -> list[list[str]]:
+    """Say each text once the last one is answered; what the host said to each."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection, connection.makefile("rw") as line:
+        answers = []
+        for text in texts:
+            line.write(json.dumps(text) + "\n")
+            line.flush()
+            answers.append(json.loads(line.readline()))
+    return answers

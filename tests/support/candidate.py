@@ -12,7 +12,7 @@ from pathlib import Path
 from canon_hermes_plugin.host import read_host_facts
 from canon_ops.hermes.audited import Audited, audit
 
-__all__ = ["host_is_audited", "plugin_for"]
+__all__ = ["host_is_audited", "plugin_for", "plugin_name"]
 
 _NAME = "canon-candidate"
 _MANIFEST = f"name: {_NAME}\nversion: 1.0.0\ndescription: Canon on a host under examination\nkind: platform\n"
@@ -33,10 +33,15 @@ def host_is_audited() -> bool:
     return isinstance(audit(facts.version, facts.python, facts.platform), Audited)
 
 
+def plugin_name() -> str:
+    """The plugin that makes Canon load on this host, as a configuration names it."""
+    return "canon-hermes" if host_is_audited() else _NAME
+
+
 def plugin_for(hermes_home: Path) -> str:
     """The plugin name that makes Canon load in this home; a candidate's folder plugin is written into it first."""
     if host_is_audited():
-        return "canon-hermes"
+        return plugin_name()
     folder = hermes_home / "plugins" / _NAME
     folder.mkdir(parents=True)
     folder.joinpath("plugin.yaml").write_text(_MANIFEST, encoding="utf-8")
