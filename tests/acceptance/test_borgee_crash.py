@@ -35,7 +35,7 @@ from borgee_hermes.control.client import decide
 from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import store
 from borgee_hermes.inbox.place import inbox_file
-from borgee_hermes.inbox.records import Receipt, Status
+from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.loopback.server import BorgeeSandbox
 from canon_ops.durable import Snapshot, read_once
@@ -114,10 +114,10 @@ class World:
         for message_id in self.said[-30:]:
             self.box.human.redeliver(message_id)
 
-    def settle(self) -> None:
-        """Decide about everything that is quarantined."""
+    def settle(self, *, alone: bool = False) -> None:
+        """Decide about everything that is quarantined; ``alone``, also about what a dead process had claimed."""
         for row in self.rows():
-            if row.status is not Status.QUARANTINED:
+            if row.status not in (UNDECIDED if alone else {Status.QUARANTINED}):
                 continue
             op = self.rng.choice(["discard", "requeue"])
             changed, _ = decide(
@@ -315,7 +315,7 @@ def test_killed_at_random_under_load(folder: Path, report: Callable[[str], None]
             it.check()
             traces.add(tuple(sorted(Counter(row.status.value for row in it.rows()).items())))
             if it.rng.random() < 0.5:
-                it.settle()
+                it.settle(alone=True)
         it.finish()
 
         report(

@@ -1,7 +1,8 @@
 """A command's end: ask the gateway that owns the inbox, or do it here when none does.
 
 Who holds the inbox's lock owns the inbox. So the command tries the lock: free, it keeps it while it does the work on
-the file; taken, a gateway has it, and is asked through its socket.
+the file; taken, a gateway has it, and is asked through its socket. A lock is free when its holder is gone, however it
+went; what that one had claimed is in doubt then, and can be decided about without waiting for another gateway.
 
 Source: decisions B2; Borgee 4.10.
 """
@@ -22,11 +23,13 @@ from borgee_hermes.control.server import runtime_folder
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.problems import RiskNotConfirmed
-from borgee_hermes.inbox.records import Receipt, Status
+from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
+from borgee_hermes.locks.identity import PROFILE_SCOPE, profile_identity
 from canon_ops.durable import read_once, write_once
 from canon_ops.errors import ConflictError
 from canon_ops.files.lock import FileLock, LockTimeout
+from canon_ops.hermes.scoped_locks import lock_owner
 
 __all__ = ["GatewaySilent", "Where", "decide"]
 
@@ -54,14 +57,17 @@ def decide(
     environ: Mapping[str, str] = os.environ,
     now_s: Callable[[], float] = time.time,
 ) -> tuple[bool, Where]:
-    """Discard or requeue a quarantined receipt of ``home``; whether it has changed, and who did it.
+    """Discard or requeue a receipt of ``home`` that is quarantined, or that a gateway which is gone had claimed.
+
+    Returns:
+        Whether it has changed, and who did it.
 
     Args:
         reset_session: begins a host's session afresh, if there is one; called only when no gateway owns the inbox.
 
     Raises:
         NoDatabase: there is no inbox.
-        GatewaySilent: it is owned, and its owner does not answer.
+        GatewaySilent: it is owned, and its owner does not answer; or another adapter of this home is at work.
         CanonOpsError: what the gateway says, or what is wrong with the file; nothing was decided.
     """
     if request.op == "requeue" and not request.confirm:
@@ -70,7 +76,7 @@ def decide(
     read_once(path, SCHEMA, store.terminal_watermark)  # there is one, and it can be read
     try:
         with FileLock(path.with_name("inbox.lock"), 0):
-            return _here(path, request, reset_session, now_s()), Where.HERE
+            return _here(home, request, reset_session, environ, now_s()), Where.HERE
     except LockTimeout as taken:
         try:
             return _ask(_socket_of(path.parent, environ), request), Where.GATEWAY
@@ -80,14 +86,35 @@ def decide(
             ) from exc
 
 
-def _here(path: Path, request: Request, reset_session: Callable[[str], object], now_s: float) -> bool:
-    receipt: Receipt | None = read_once(path, SCHEMA, store.get, request.ingest_seq)
-    if receipt is None or receipt.status is not Status.QUARANTINED:
+def _here(
+    home: Path, request: Request, reset_session: Callable[[str], object], environ: Mapping[str, str], now_s: float
+) -> bool:
+    path, seq = inbox_file(home), request.ingest_seq
+    receipt: Receipt | None = read_once(path, SCHEMA, store.get, seq)
+    if receipt is None or receipt.status not in UNDECIDED:
         return False
-    reset_session(receipt.session_key)
-    if request.op == "discard":
-        return write_once(path, SCHEMA, operator.discard, request.ingest_seq, now_s=now_s)
-    return write_once(path, SCHEMA, operator.requeue, request.ingest_seq, risk_confirmed=request.confirm, now_s=now_s)
+    if receipt.status is Status.PROCESSING:
+        _require_nobody_at_work(home, environ)
+    return write_once(
+        path,
+        SCHEMA,
+        operator.decide_alone,
+        request.op,
+        seq,
+        had_session=bool(reset_session(receipt.session_key)),
+        risk_confirmed=request.confirm,
+        now_s=now_s,
+    )
+
+
+def _require_nobody_at_work(home: Path, environ: Mapping[str, str]) -> None:
+    """Refuse while a process has this home for Borgee: the published plugin knows nothing of the inbox's lock."""
+    owner = lock_owner(PROFILE_SCOPE, profile_identity(home), environ)
+    if owner is not None and owner.is_alive:
+        raise GatewaySilent(
+            f"process {owner.pid} has this home for Borgee and may be at work on it",
+            fix="hermes gateway status, and stop the gateway first",
+        )
 
 
 def _ask(path: Path, request: Request) -> bool:

@@ -1,7 +1,8 @@
 """What a person asks of the inbox and decides about it; the statements behind ``canon-ops inbox``.
 
 A decision is about a quarantined receipt only. Whoever calls :func:`discard` or :func:`requeue` has made sure that the
-receipt's session, if Hermes has one, was reset before.
+receipt's session, if Hermes has one, was reset before. :func:`decide_alone` is for a file that nobody owns: what is
+claimed there is what a gateway that is gone left in doubt, so it is put aside first, as the next start would do.
 
 Source: Borgee 4.10.
 """
@@ -13,10 +14,17 @@ from dataclasses import dataclass
 
 from borgee_hermes.inbox.problems import RiskNotConfirmed
 from borgee_hermes.inbox.records import Outcome, Receipt, Status
-from borgee_hermes.inbox.store import MOVE_WATERMARK, receipt_of, terminal_watermark
+from borgee_hermes.inbox.store import (
+    MOVE_WATERMARK,
+    get,
+    quarantine_in_doubt,
+    receipt_of,
+    recover_processing,
+    terminal_watermark,
+)
 from canon_ops.durable import Snapshot, Transaction
 
-__all__ = ["Blocked", "Stats", "discard", "listed", "requeue", "stats"]
+__all__ = ["Blocked", "Stats", "decide_alone", "discard", "listed", "requeue", "stats"]
 
 LISTED = """
     SELECT * FROM receipts WHERE status IN (SELECT value FROM json_each(:statuses))
@@ -98,6 +106,27 @@ def requeue(transaction: Transaction, seq: int, *, risk_confirmed: bool, now_s: 
         raise RiskNotConfirmed(seq)
     values = {"seq": seq, "outcome": Outcome.OPERATOR_REQUEUED, "now_s": now_s}
     return _decided(transaction, transaction.run(REQUEUE, values))
+
+
+def decide_alone(
+    transaction: Transaction, op: str, seq: int, *, had_session: bool, risk_confirmed: bool, now_s: float
+) -> bool:
+    """Discard or requeue in a file that nobody owns; false when there is nothing to decide.
+
+    Args:
+        had_session: Hermes had a session of the receipt, which was reset.
+
+    Raises:
+        RiskNotConfirmed: nobody said that its effects may come twice.
+    """
+    receipt = get(transaction, seq)
+    if receipt is None:
+        return False
+    recover_processing(transaction, now_s=now_s)
+    quarantine_in_doubt(transaction, [receipt.session_key] if had_session else [], only=seq, now_s=now_s)
+    if op == "discard":
+        return discard(transaction, seq, now_s=now_s)
+    return requeue(transaction, seq, risk_confirmed=risk_confirmed, now_s=now_s)
 
 
 def _decided(transaction: Transaction, changed: int) -> bool:

@@ -20,7 +20,17 @@ from enum import StrEnum
 
 from borgee_hermes.bpp.events import ConversationContext, Kind
 
-__all__ = ["SAID", "DispatchClass", "NewReceipt", "OpenReceipt", "Outcome", "Progress", "Receipt", "Status"]
+__all__ = [
+    "SAID",
+    "UNDECIDED",
+    "DispatchClass",
+    "NewReceipt",
+    "OpenReceipt",
+    "Outcome",
+    "Progress",
+    "Receipt",
+    "Status",
+]
 
 SAID = frozenset({Kind.MESSAGE, Kind.MENTION})  # what may start a turn
 
@@ -47,6 +57,10 @@ class Status(StrEnum):
     def is_open(self) -> bool:
         """Whether the watermark stops in front of it."""
         return self in (Status.PENDING, Status.PROCESSING, Status.IN_DOUBT)
+
+
+UNDECIDED = frozenset({Status.PROCESSING, Status.IN_DOUBT, Status.QUARANTINED})
+"""What a person may have to decide about: for the first two only when whoever had claimed it is gone."""
 
 
 class Outcome(StrEnum):

@@ -13,7 +13,7 @@ from typing import Final
 
 from canon_ops.settings.secret import Secret
 
-__all__ = ["CREDENTIAL_SCOPE", "PROFILE_SCOPE", "Identities", "identities"]
+__all__ = ["CREDENTIAL_SCOPE", "PROFILE_SCOPE", "Identities", "identities", "profile_identity"]
 
 PROFILE_SCOPE: Final = "borgee-profile"
 CREDENTIAL_SCOPE: Final = "borgee"
@@ -34,9 +34,14 @@ def identities(home: Path, origin: str, key: Secret) -> Identities:
         origin: in its canonical form, so that two spellings of one server are one.
     """
     return Identities(
-        profile="hermes-home:" + _digest("borgee-hermes-profile-lock-v1", os.fsencode(home.resolve())),
+        profile=profile_identity(home),
         resource=f"{origin}|credential:" + _digest("borgee-hermes-lock-v1", key.reveal().encode()),
     )
+
+
+def profile_identity(home: Path) -> str:
+    """The identity of a home alone."""
+    return "hermes-home:" + _digest("borgee-hermes-profile-lock-v1", os.fsencode(home.resolve()))
 
 
 def _digest(purpose: str, content: bytes) -> str:

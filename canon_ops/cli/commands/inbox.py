@@ -19,7 +19,7 @@ from borgee_hermes.control.client import Where, decide
 from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
-from borgee_hermes.inbox.records import Receipt, Status
+from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
@@ -240,7 +240,8 @@ def discard_command(context: Context, seq: int) -> Result:
     """Give a quarantined receipt up; its message is never run.
 
     Its session goes on with the next one. The Hermes session is reset first, because the interrupted turn is still
-    in it. A running gateway is asked to do it; without one it is done here.
+    in it. A running gateway is asked to do it; without one it is done here, also for what a gateway that was
+    killed had in work.
     """
     return _decide(context, Request("discard", seq), f"Discard receipt {seq}? Its message will never be run.")
 
@@ -261,7 +262,8 @@ def requeue_command(context: Context, seq: int, confirm: bool) -> Result:
     """Let a quarantined receipt run again, effects included.
 
     It is the first of its session then. Nobody knows how far its first run came, so tools, requests and messages
-    of it may come twice; that has to be said. The Hermes session is reset first.
+    of it may come twice; that has to be said. The Hermes session is reset first. Without a running gateway this is
+    also for what one that was killed had in work.
     """
     return _decide(context, Request("requeue", seq, confirm), None)
 
@@ -272,7 +274,7 @@ def _decide(context: Context, request: Request, question: str | None) -> Result:
     receipt = read_once(path, SCHEMA, store.get, seq)
     if receipt is None:
         raise NotFoundError(f"There is no receipt {seq} in {path}", fix="canon-ops inbox list", file=str(path))
-    if receipt.status is not Status.QUARANTINED:
+    if receipt.status not in UNDECIDED:
         said = f"Receipt {seq} is {receipt.status.value}, not quarantined: there is nothing to decide."
         return Result(Decision(seq, False, None), (Line(said, Mark.INFO),), ExitCode.FAILED)
     if question is not None and not context.options.yes:
@@ -283,6 +285,8 @@ def _decide(context: Context, request: Request, question: str | None) -> Result:
         )
     if not changed:
         said = f"Receipt {seq} is not quarantined any more: somebody else has decided."
+        if receipt.status is not Status.QUARANTINED:
+            said = f"Receipt {seq} is {receipt.status.value}: the running gateway is at work on it."
         return Result(Decision(seq, False, None), (Line(said, Mark.INFO),), ExitCode.FAILED)
     verb = "Discarded" if request.op == "discard" else "Requeued"
     by = "by the running gateway" if where is Where.GATEWAY else "here; no gateway owns the inbox"
@@ -324,11 +328,11 @@ def _shown(receipt: Receipt, behind: int) -> Sequence[Block]:
         ("received", _time(receipt.created_at)),
         ("updated", _time(receipt.updated_at)),
     ]
-    if receipt.status is not Status.QUARANTINED:
+    if receipt.status not in (Status.QUARANTINED, Status.IN_DOUBT):
         return (Fields(pairs),)
     advice = Item(
         Mark.WARNING,
-        "quarantined",
+        receipt.status.value.replace("_", " "),
         f"nobody knows how far its turn came; {behind} later messages of its session wait",
         fix=f"canon-ops inbox discard {receipt.ingest_seq}, or inbox requeue to run it again",
     )

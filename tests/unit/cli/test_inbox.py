@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from borgee_hermes.inbox import store
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Outcome, Status
 from borgee_hermes.inbox.schema import SCHEMA
+from borgee_hermes.locks.identity import PROFILE_SCOPE, profile_identity
 from canon_ops.durable import write_once
 from tests.support.borgee_receipts import S1, a_receipt
+from tests.support.held_locks import hold_lock
 from tests.unit.cli.conftest import Runner
 
 
@@ -100,3 +103,51 @@ def test_a_receipt_is_discarded_with_the_hosts_own_store(
 
     assert ran.json["data"] == {"seq": 1, "decided": True, "carried_out_by": "here"}
     assert program("inbox", "show", "1", "--json").json["data"]["receipt"]["status"] == "failed"
+
+
+@pytest.mark.parametrize("is_in_doubt", [False, True], ids=["processing", "in_doubt"])
+@pytest.mark.parametrize("op", ["discard", "requeue"])
+def test_what_a_gateway_that_is_gone_had_in_work_is_decided_without_one(
+    program: Runner, inbox: Path, monkeypatch: pytest.MonkeyPatch, op: str, is_in_doubt: bool
+) -> None:
+    """A killed gateway leaves a claim and a lock that the system has freed; a stopped one a receipt in doubt.
+
+    Nobody has to start another gateway only to decide about it; what else was in work waits for the next start.
+    """
+    path = inbox
+    for n in (4, 5):
+        write_once(path, SCHEMA, store.insert, a_receipt(f"m-{n}", f"channel-{n}"), now_s=1.8e9)
+        write_once(path, SCHEMA, store.claim, n, f"t-{n}", now_s=1.8e9)
+    if is_in_doubt:
+        write_once(path, SCHEMA, store.recover_processing, now_s=1.8e9)
+    reset: list[str] = []
+
+    def resets(_context: object, session_key: str) -> bool:
+        reset.append(session_key)
+        return True
+
+    monkeypatch.setattr("canon_ops.cli.commands.inbox._reset", resets)
+    flags = ["--yes"] if op == "discard" else ["--confirm-duplicate-side-effect-risk"]
+
+    ran = program("inbox", op, "4", *flags, "--json")
+
+    assert ran.json["data"] == {"seq": 4, "decided": True, "carried_out_by": "here"}
+    rows = {row["seq"]: row for row in program("inbox", "list", "--json").json["data"]["receipts"]}
+    settled = program("inbox", "show", "4", "--json").json["data"]["receipt"]
+    expected = ("failed", "operator_discarded") if op == "discard" else ("pending", "operator_risk_confirmed_requeue")
+    assert (settled["status"], settled["outcome"]) == expected
+    assert rows[5]["status"] == "in_doubt"
+    assert reset == [a_receipt("m-4", "channel-4").session_key]
+
+
+def test_what_a_gateway_works_on_is_not_decided_about(program: Runner, inbox: Path) -> None:
+    """The inbox's lock is free, but a process has this home for Borgee: the published plugin knows no such lock."""
+    write_once(inbox, SCHEMA, store.insert, a_receipt("m-4", "channel-4"), now_s=1.8e9)
+    write_once(inbox, SCHEMA, store.claim, 4, "t-4", now_s=1.8e9)
+    hold_lock(PROFILE_SCOPE, profile_identity(inbox.parents[2]), os.environ)
+
+    ran = program("inbox", "discard", "4", "--yes")
+
+    assert ran.code == 5
+    assert f"process {os.getpid()} has this home" in ran.err
+    assert program("inbox", "show", "4", "--json").json["data"]["receipt"]["status"] == "processing"
