@@ -1,20 +1,24 @@
 """Comments by the entry they belong to, and putting a comment to an entry.
 
+A comment that is indented deeper than the entry that follows it does not belong to that entry: it is the tail of the
+section before, and stays with the section whatever becomes of what follows.
+
 A comment is put where reading and every other comment stay as they are; that is tried, not computed. The places, in
-this order: behind the entry's line (for one that stood beside its entry), directly above the entry, above each entry
-around it, at the end of the text, at its beginning.
+this order: behind the entry's line (for one that stood beside its entry), below the last entry of its section (for a
+tail), directly above the entry, above each entry around it, at the end of the text, at its beginning.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError
-from canon_ops.files.yaml_layout import MERGE_TAG, Comment, Layout
+from canon_ops.files.yaml_layout import MERGE_TAG, Comment, Layout, find_way
 from canon_ops.files.yaml_places import line_start
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.files.yaml_reader import construct, same
@@ -36,11 +40,13 @@ class PlacedComment:
     Attributes:
         path: keys as they are in the mappings, and indexes; () for a comment below the last entry.
         beside: it stands on the entry's line, not above it.
+        is_tail: it stands below the last entry of the section at ``path``.
     """
 
     comment: Comment
     path: KeyPath
     beside: bool
+    is_tail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +56,53 @@ class Block:
     Attributes:
         lines: each begins with ``#``.
         beside: try behind the entry's line first; only for a single line.
+        is_tail: try below the last entry of the section first.
     """
 
     path: KeyPath
     lines: tuple[str, ...]
     beside: bool = False
+    is_tail: bool = False
 
 
 def placed_comments(layout: Layout) -> list[PlacedComment]:
     """Every comment of a text, in order."""
     paths = _paths(layout)
+    starts = {path: start for start, path in paths.items()}
     found = []
     for comment in layout.comments:
         owner = layout.owner(comment)
+        section = None if owner.beside else _section_before(layout, paths, starts, comment)
+        if section is not None:
+            found.append(PlacedComment(comment, section, False, is_tail=True))
+            continue
         start = layout.entries[owner.entry] if owner.entry < len(layout.entries) else None
         found.append(PlacedComment(comment, () if start is None else paths[start], owner.beside))
     return found
+
+
+def _section_before(
+    layout: Layout, paths: Mapping[int, KeyPath], starts: Mapping[KeyPath, int], comment: Comment
+) -> KeyPath | None:
+    """The block section that a comment is the tail of; None when it is above an entry, or below the whole text."""
+    text, entries = layout.text, layout.entries
+    following = bisect_left(entries, comment.start)
+    column = _column(text, comment.start)
+    if not following or (following < len(entries) and column <= _column(text, entries[following])):
+        return None
+    last = paths[entries[following - 1]]
+    while last and (start := starts.get(last)) is not None and _column(text, start) > column:
+        last = last[:-1]
+    start = starts.get(last)
+    if start is None or text[line_start(text, start) : start].strip(" -"):  # it stands inside brackets
+        return None
+    section = last[:-1]
+    is_inside = following < len(entries) and paths[entries[following]][: len(section)] == section
+    return None if is_inside or not section else section
+
+
+def _column(text: str, index: int) -> int:
+    return index - line_start(text, index)
 
 
 def place_comments(document: ConfigDocument, blocks: Sequence[Block]) -> ConfigDocument:
@@ -111,6 +148,10 @@ def _splices(document: ConfigDocument, places: Mapping[KeyPath, int], block: Blo
         stop = len(text) if stop < 0 else stop - (text[stop - 1] == "\r")
         start = len(text[line_start(text, stop) : stop].rstrip(" ")) + line_start(text, stop)
         yield start, stop, f"  {lines[0]}"
+    if block.is_tail and (below := _below(document.layout, places, path)) is not None:
+        stop, indent = below
+        glue = "" if text[stop - 1 : stop] == "\n" else newline
+        yield stop, stop, glue + newline.join(f"{indent}{line}" for line in lines) + ("" if glue else newline)
     while path:
         if path in places:
             begin = line_start(text, places[path])
@@ -122,6 +163,22 @@ def _splices(document: ConfigDocument, places: Mapping[KeyPath, int], block: Blo
     start_mark = _START_MARK.search(text)
     head = start_mark.end() if start_mark else 0
     yield head, head, "".join(f"{line}{newline}" for line in lines)
+
+
+def _below(layout: Layout, places: Mapping[KeyPath, int], section: KeyPath) -> tuple[int, str] | None:
+    """The line below the last entry of a block section, and the indent of its entries; None where it has no such."""
+    inside = [start for path, start in places.items() if path[:-1] == section and len(path) > len(section)]
+    node = find_way(layout, section).node if inside and section in places else None
+    if node is None or id(node) not in layout.ends:
+        return None
+    text = layout.text
+    indent = text[line_start(text, max(inside)) : max(inside)]
+    if indent.strip(" "):
+        return None
+    if len(indent) <= (column := _column(text, places[section])):  # a list flush with its key: deeper, or it is no tail
+        indent = " " * (column + 2)
+    stop = text.find("\n", layout.ends[id(node)])
+    return len(text) if stop < 0 else stop + 1, indent
 
 
 def _at_the_end(text: str, lines: Sequence[str], newline: str) -> Iterator[Splice]:

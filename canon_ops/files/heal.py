@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from canon_ops.files.comment_places import Block, KeyPath, PlacedComment, place_comments, placed_comments
 from canon_ops.files.config_editor import ConfigDocument
@@ -141,10 +142,12 @@ def _bring_back(
     at_home: list[Block] = []
     homeless: dict[KeyPath, list[Moved]] = {}
     for block in _blocks(lost):
-        if _is_still_there(block.path, older, document):
+        is_there = _is_still_there(block.path, older, document)
+        if is_there and (not block.is_tail or _is_section(at_path(document.value, block.path))):
             at_home.append(block)
         else:
-            homeless.setdefault(_holder(block.path), []).extend(Moved(_shown(block.path), text) for text in block.lines)
+            holder = block.path if is_there else _holder(block.path)
+            homeless.setdefault(holder, []).extend(Moved(_shown(block.path), text) for text in block.lines)
     moved = [Block(holder, tuple(each.line for each in texts)) for holder, texts in homeless.items()]
     document = place_comments(place_comments(document, at_home), moved)
     return document, tuple(each for texts in homeless.values() for each in texts)
@@ -155,11 +158,15 @@ def _blocks(comments: Sequence[PlacedComment]) -> list[Block]:
     blocks: list[Block] = []
     for each in comments:
         last = blocks[-1] if blocks else None
-        if last is not None and not last.beside and not each.beside and last.path == each.path:
-            blocks[-1] = Block(last.path, (*last.lines, each.comment.text))
+        if last is not None and not last.beside and (last.path, False, last.is_tail) == _place(each):
+            blocks[-1] = replace(last, lines=(*last.lines, each.comment.text))
         else:
-            blocks.append(Block(each.path, (each.comment.text,), each.beside))
+            blocks.append(Block(each.path, (each.comment.text,), each.beside, each.is_tail))
     return blocks
+
+
+def _place(placed: PlacedComment) -> tuple[KeyPath, bool, bool]:
+    return placed.path, placed.beside, placed.is_tail
 
 
 def _is_still_there(path: KeyPath, older: ConfigDocument, document: ConfigDocument) -> bool:
@@ -167,6 +174,10 @@ def _is_still_there(path: KeyPath, older: ConfigDocument, document: ConfigDocume
     value = at_path(document.value, path)
     has_index = any(type(part) is int for part in path)
     return value is not MISSING and (not has_index or alike(value, at_path(older.value, path)))
+
+
+def _is_section(value: Any) -> bool:
+    return isinstance(value, dict | list) and bool(value)
 
 
 def _holder(path: KeyPath) -> KeyPath:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
+from canon_ops.files.comment_places import placed_comments
 from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.files.heal import Healed, Moved, heal
+from canon_ops.files.heal import Healed, Moved, bring_back, heal, own_comments, words_of
 from canon_ops.files.yaml_difference import alike
 from tests.support.config_corpus import READABLE
 from tests.support.config_oracle import comments, read
@@ -181,3 +183,83 @@ def _turned(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _turned(inner) for key, inner in reversed(value.items())}
     return [*(_turned(item) for item in reversed(value)), "end"] if isinstance(value, list) else value
+
+
+TAILS = """\
+# head
+a:
+  x: 1
+  # tail of a, one
+  # tail of a, two
+b: 2
+c:
+  - 1
+  # tail of c
+# above d
+d:
+  e:
+    f: 1
+    # tail of e
+  # tail of d
+g:
+  h: |
+    text
+  # tail of g
+"""
+
+
+def parsed(text: str) -> ConfigDocument:
+    return ConfigDocument.parse(text.encode())
+
+
+def brought_back(older: str, present: str) -> Healed:
+    """Every comment put into the present text, as for those that went besides a rewrite, and in a transplant."""
+    document = ConfigDocument.parse(older.encode())
+    wanted = Counter(words_of(placed.comment.text) for placed in own_comments(document, no_boilerplate))
+    return bring_back(document, ConfigDocument.parse(present.encode()), no_boilerplate, wanted)
+
+
+def test_the_comments_below_a_section_stay_with_it() -> None:
+    """They are indented like its entries: the entry that follows the section is not what they are about."""
+    bare = "".join(line for line in TAILS.splitlines(keepends=True) if "#" not in line)
+
+    result = brought_back(TAILS, bare)
+    again = brought_back(TAILS, dumped(read(TAILS)))
+
+    assert (result.data.decode(), result.moved) == (TAILS, ())
+    assert "c:\n- 1\n  # tail of c\n# above d\nd:\n" in again.data.decode()  # deeper than the list, which is flush
+    places = [(each.comment.text, each.path, each.is_tail) for each in placed_comments(parsed(TAILS).layout)]
+    found = placed_comments(ConfigDocument.parse(again.data).layout)
+    assert [(each.comment.text, each.path, each.is_tail) for each in found] == places
+
+
+@pytest.mark.parametrize("gone", ["b", "c", "d", "g"])
+def test_a_section_keeps_its_tail_when_its_neighbour_goes(gone: str) -> None:
+    """Nothing of it is given out as a comment of the neighbour; the tail of a section that is gone is announced."""
+    value = read(TAILS)
+    del value[gone]
+
+    result = brought_back(TAILS, dumped(value))
+
+    text = result.data.decode()
+    assert read(text) == value
+    assert "  x: 1\n  # tail of a, one\n  # tail of a, two\n" in text
+    assert {each.path.partition(".")[0] for each in result.moved} == ({gone} - {"b"})
+    assert sorted(words_of(each.text) for each in result.moved) == {
+        "b": [], "c": ["tail of c"], "d": ["above d", "tail of d", "tail of e"], "g": ["tail of g"],
+    }[gone]  # fmt: skip
+
+
+def test_a_tail_follows_new_entries_of_its_section() -> None:
+    """And goes with a section that has become a single value, under its name."""
+    value = read(TAILS)
+    value["a"]["y"] = {"z": "long " * 40}
+    value["d"]["e"] = 5
+
+    result = brought_back(TAILS, dumped(value))
+
+    text = result.data.decode()
+    assert read(text) == value
+    assert "\n  # tail of a, one\n  # tail of a, two\nb: 2\n" in text
+    assert result.moved == (Moved("d.e", "# tail of e"),)
+    assert "  # [d.e] tail of e\n  e: 5\n  # tail of d\n" in text
