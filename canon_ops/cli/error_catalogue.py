@@ -1,6 +1,8 @@
-"""Every error code of the program with the class behind it: found by walking the program, so that none is forgotten.
+"""Every error code of the program: the class behind it, or what is to be said about one that has none.
 
-Importing the rooms takes half a second, which only ``explain`` and a test pay.
+The classes are found by walking the program. A code without a class is an answer that is a refusal at the same time (a
+key that is not set, findings of a lint), or a finding that carries a code; those stand in a table, and a test walks the
+source so that none is forgotten. Importing the rooms takes half a second, which only ``explain`` and a test pay.
 """
 
 from __future__ import annotations
@@ -8,12 +10,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import canon_ops
 from canon_ops.errors import CanonOpsError, ExitCode
 
-__all__ = ["EXIT_MEANINGS", "error_classes", "first_paragraph"]
+__all__ = ["EXIT_MEANINGS", "ErrorFacts", "error_classes", "error_facts", "first_paragraph"]
 
 # The sandbox needs libraries that an operator may not have, and answers to tests; children are programs.
 _LEFT_OUT = ("canon_ops.sandbox", "canon_ops.demo", "canon_ops.__main__", "canon_ops.keyring.child",
@@ -25,7 +28,66 @@ EXIT_MEANINGS = {
     ExitCode.OUTSIDE: "Something outside prevents it (the host, the disk, the network), or it is a fault of ours.",
     ExitCode.CREDENTIAL: "A credential is missing, or the server does not take it.",
     ExitCode.CONFLICT: "Somebody else was at it: a file changed, or a lock was not free in time.",
+    ExitCode.INTERRUPTED: "Somebody stopped it; nothing was written, or what was written was taken back.",
+    ExitCode.TERMINATED: "The system stopped it; nothing was written, or what was written was taken back.",
 }
+
+_WITHOUT_CLASS: Mapping[str, tuple[ExitCode, str]] = {
+    "approvals_unsettled": (
+        ExitCode.FAILED,
+        "Approvals wait for an answer that their agent's key can no longer fetch; they can only be given up.",
+    ),
+    "config_absent": (ExitCode.FAILED, "The key that was asked for is not set in config.yaml, so its default counts."),
+    "creds_findings": (
+        ExitCode.FAILED,
+        "The audit of credentials has findings; each names its place and its cure.",
+    ),
+    "env_absent": (ExitCode.FAILED, "The variable that was asked for is set nowhere."),
+    "env_duplicate": (ExitCode.FAILED, "A variable is set twice in .env; the last line counts."),
+    "env_findings": (ExitCode.FAILED, "The lint of .env has findings; each names its line and its cure."),
+    "env_line_ends": (
+        ExitCode.FAILED,
+        "Lines of .env end in a way that some readers take for part of the value.",
+    ),
+    "env_mark": (ExitCode.FAILED, "A byte-order mark stands before the first name of .env and hides it from a reader."),
+    "env_not_ascii": (
+        ExitCode.FAILED,
+        "A credential in .env holds characters beyond ASCII, which the gateway drops when it reads it.",
+    ),
+    "env_not_assignment": (ExitCode.FAILED, "A line of .env is no assignment, so that its readers leave it out."),
+    "env_not_utf8": (ExitCode.FAILED, "Bytes of .env are no UTF-8; its readers take them for different characters."),
+    "env_readers": (
+        ExitCode.FAILED,
+        "A value in .env reads differently in the gateway, in Hermes or in a shell.",
+    ),
+    "gateway_crashed": (ExitCode.FAILED, "The gateway's file says that it runs, and its process is gone."),
+    "gateway_not_running": (ExitCode.FAILED, "No gateway runs on the Hermes profile that was asked about."),
+    "host_contract": (ExitCode.FAILED, "This Hermes lacks something that the platform cannot do without."),
+    "host_platform_unaudited": (ExitCode.FAILED, "Nobody has tried the platforms on this operating system."),
+    "host_python_unaudited": (ExitCode.FAILED, "Nobody has tried this Hermes with the Python that runs it here."),
+    "host_version_unaudited": (ExitCode.FAILED, "Nobody has tried the platforms with this version of Hermes."),
+    "interrupted": (ExitCode.INTERRUPTED, "The command was interrupted, by Ctrl-C or by the end of its input."),
+    "no_log": (ExitCode.FAILED, "There is no log file, because no gateway has written one yet."),
+    "terminated": (ExitCode.TERMINATED, "The command was told to end by a signal."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFacts:
+    """What is known about a code; ``sentences`` say how it comes about."""
+
+    sentences: tuple[str, ...]
+    exit_code: ExitCode
+    retryable: bool = False
+
+
+def error_facts() -> dict[str, ErrorFacts]:
+    """Every code, by its name."""
+    found = {code: ErrorFacts((sentence,), exit_code) for code, (exit_code, sentence) in _WITHOUT_CLASS.items()}
+    for code, kinds in error_classes().items():
+        sentences = tuple(dict.fromkeys(map(first_paragraph, kinds)))
+        found[code] = ErrorFacts(sentences, kinds[0].exit_code, kinds[0].retryable)
+    return found
 
 
 def error_classes() -> dict[str, list[type[CanonOpsError]]]:

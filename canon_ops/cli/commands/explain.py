@@ -95,24 +95,23 @@ def _of_check(check: Check) -> Explained:
 
 
 def _of_error(code: str) -> Explained:
-    from canon_ops.cli.error_catalogue import EXIT_MEANINGS, error_classes, first_paragraph
+    from canon_ops.cli.error_catalogue import EXIT_MEANINGS, error_facts
 
-    known = error_classes()
+    known = error_facts()
     if code not in known:
         near = get_close_matches(code, [*known, *(check.id for check in EVERY_CHECK)], n=1, cutoff=0.75)
         fix = f"canon-ops explain {near[0]}" if near else "canon-ops doctor --list"
         raise NothingToExplain(f"{code!r} is neither a check nor an error code.", fix=fix)
-    first = known[code][0]
-    told = list(dict.fromkeys(first_paragraph(kind) for kind in known[code]))
-    again = "The same call may work later." if first.retryable else "The same call fails again until that is done."
+    facts = known[code]
+    again = "The same call may work later." if facts.retryable else "The same call fails again until that is done."
     return Explained(
         kind="error",
         name=code,
-        title=f"an error, with exit code {int(first.exit_code)}",
-        cause=" ".join(told),
-        matters=EXIT_MEANINGS[first.exit_code],
+        title=f"an error, with exit code {int(facts.exit_code)}",
+        cause=" ".join(facts.sentences),
+        matters=EXIT_MEANINGS[facts.exit_code],
         by_hand=f"The message of the error names its place and the command that mends it (fix:). {again}",
         related=(),
-        exit_code=int(first.exit_code),
-        retryable=first.retryable,
+        exit_code=int(facts.exit_code),
+        retryable=facts.retryable,
     )
