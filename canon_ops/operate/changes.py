@@ -16,10 +16,11 @@ from canon_ops.errors import CanonOpsError, RefusedError
 from canon_ops.files.history import History, NoSuchEntry, taken_back_by
 from canon_ops.files.reading import read_optional
 from canon_ops.files.records import Record, digest
-from canon_ops.files.transaction import ChangedUnderUs, FileChange
+from canon_ops.files.transaction import ChangedUnderUs, FileChange, Transaction
 from canon_ops.files.undo import undo
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.operate.edit_config import refuse_managed
+from canon_ops.operate.installation import Installation, read_installation, record_file
 from canon_ops.operate.interrupted import (
     Look,
     find_interrupted_changes,
@@ -29,7 +30,7 @@ from canon_ops.operate.interrupted import (
 )
 from canon_ops.operate.writing import Writing, Written
 
-__all__ = ["Change", "Look", "Undone", "changes_of", "find_change", "list_changes", "undo_change"]
+__all__ = ["Change", "Look", "NothingButPackages", "Undone", "changes_of", "find_change", "list_changes", "undo_change"]
 
 State = Literal["done", "undone", "undo", "kept", "abandoned", "interrupted"]
 
@@ -60,10 +61,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A change that was taken back, or would be."""
+    """A change that was taken back, or would be.
+
+    Attributes:
+        keeps: what of it is no file, and stays, with the command that takes it back; empty for most changes.
+    """
 
     change: Change
     written: Written
+    keeps: str = ""
+
+
+class NothingButPackages(RefusedError):
+    """The change was about the host's packages, which no file brings back."""
+
+    code = "undo_of_packages"
 
 
 def list_changes(home: HermesHome, environ: Mapping[str, str]) -> tuple[Change, ...]:
@@ -121,6 +133,7 @@ def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
 
     Raises:
         NoSuchEntry: there is nothing to undo, or it was taken back already.
+        NothingButPackages: it changed no file of people's; ``rollback`` takes it back.
         ChangedUnderUs: a file was changed since; nothing was written.
         ManagedHome: a package manager owns the home.
     """
@@ -143,10 +156,35 @@ def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
             undo(transaction, change.id)
         except ChangedUnderUs as error:
             raise _led_out(error, change, list_changes(home, writing.environ), home) from error
+        keeps = _keep_packages(transaction, change, home)
         for file in transaction.changes():
             for text in (file.before, file.after):
                 look(file.path, text or b"")
-        return Undone(change, writing.commit(transaction))
+        return Undone(change, writing.commit(transaction), keeps)
+
+
+def _keep_packages(transaction: Transaction, change: Change, home: HermesHome) -> str:
+    """Keep the record true: the files go back, the host's packages do not. The sentence about what stays.
+
+    Raises:
+        NothingButPackages: there is no other file in it.
+    """
+    file = record_file(change.folder)
+    staged = next((one for one in transaction.changes() if one.path == file), None)
+    if staged is None or staged.before is None:
+        return ""
+    now = read_installation(change.folder, staged.before)
+    then = read_installation(change.folder, staged.after) if staged.after is not None else Installation()
+    left = now.without_files_since(then)
+    if left == then or left.package is None:
+        return ""
+    if len(change.files) == 1:
+        raise NothingButPackages(
+            f"{change.command} changed packages in {left.package.python} and no other file than the record of that.",
+            fix=home.own_command("rollback"),
+        )
+    transaction.stage(file, left.to_bytes(), private=True)
+    return f"{left.package} stays in {left.package.python}; `{home.own_command('rollback')}` takes it back"
 
 
 def _led_out(error: ChangedUnderUs, change: Change, changes: Sequence[Change], home: HermesHome) -> CanonOpsError:

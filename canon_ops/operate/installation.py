@@ -130,6 +130,18 @@ class Installation:
     def with_run(self, run: Run) -> Installation:
         return replace(self, runs=(*self.runs, run))
 
+    def without_files_since(self, then: Installation) -> Installation:
+        """What is true when the files of the runs since ``then`` are taken back, and the host's packages stay.
+
+        A run that changed packages is still known, as one about the package alone: ``rollback`` and ``uninstall`` find
+        in it what came.
+        """
+        if self.runs[: len(then.runs)] != then.runs:
+            return then
+        since = self.runs[len(then.runs) :]
+        kept = tuple(replace(run, platform="", steps=()) for run in since if run.before is not None)
+        return Installation(self.package, (*then.runs, *kept)) if kept else then
+
     def to_bytes(self) -> bytes:
         document = {"v": _VERSION, **asdict(self)}
         return (json.dumps(document, default=_plain, indent=1, sort_keys=True) + "\n").encode()

@@ -55,6 +55,7 @@ class UndoReport:
     Attributes:
         undone: the id of the entry that is taken back, and ``command`` what it was.
         history_id: what ``undo`` takes to take this back again; null for a dry run and for no change.
+        kept: what of the entry is no file and stays, with the command that takes it back; null for most entries.
     """
 
     undone: str
@@ -64,6 +65,7 @@ class UndoReport:
     diff: str
     history_id: str | None
     dry_run: bool
+    kept: str | None = None
 
 
 @declare("history list", data=ChangeList, examples=("canon-ops history list", "canon-ops history list -n 5 --json"))
@@ -171,10 +173,13 @@ def undo_command(context: Context, id: str | None, write: WriteOptions) -> Resul
         diff=written.diff,
         history_id=written.history_id,
         dry_run=write.dry_run,
+        kept=done.keeps or None,
     )
     verb = "Would take back" if write.dry_run else "Took back"
     what = f"{verb}: {change.command} ({change.id})" if written.changed else f"{change.id} changed nothing; done."
     view: list[Block] = [first_line(context, written), Line(what, Mark.OK)]
+    if done.keeps:
+        view.append(Line(f"{done.keeps}.", Mark.INFO))
     return Result(report, [*view, *restart_line(context, written, write), *diff_of(written, write)])
 
 

@@ -30,6 +30,7 @@ from canon_ops.hermes.installer import InstallerFailed
 from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.bring_back import NothingToBringBack, bring_back
+from canon_ops.operate.changes import NothingButPackages, undo_change
 from canon_ops.operate.install import (
     InstallNotVerified,
     InstallOptions,
@@ -440,6 +441,39 @@ def test_upgrade_and_rollback(site: Site) -> None:
     assert site.files == before_files
     with pytest.raises(NothingBefore):
         site.rollback()
+
+
+def test_undo_of_an_installation_forgets_no_package(site: Site) -> None:
+    """The history brings files back, not packages: what came is still known, and uninstall takes it out."""
+    before_files, before = site.files, site.versions
+    site.install(site.wheel("0.2.0", requires=["helper"]))
+    configured = site.files
+
+    undone = undo_change(Writing(site.home, site.environ, "undo"), None, lambda _path, _text: None)
+    taken_back = site.files
+    again = undo_change(Writing(site.home, site.environ, "undo"), undone.written.history_id, lambda _path, _text: None)
+    there_again = site.files
+    undo_change(Writing(site.home, site.environ, "undo"), again.written.history_id, lambda _path, _text: None)
+    record = read_installation(site.home.path)
+    removed = site.uninstall()
+
+    assert (taken_back, there_again) == (before_files, configured)
+    assert undone.keeps.startswith(f"canon-ops 0.2.0 stays in {site.python}; `canon-ops rollback`")
+    assert (record.has("canon"), record.brought) == (False, ("helper", "canon-ops"))
+    assert removed.plan.removes == ("canon-ops", "helper")
+    assert (site.files, site.versions) == (before_files, before)
+
+
+def test_undo_of_an_upgrade_names_the_way_back(site: Site) -> None:
+    """It changed no file of anybody's; the older package comes back by rollback."""
+    site.install(site.wheel("0.2.0"))
+    site.upgrade(site.wheel("0.3.0"))
+
+    with pytest.raises(NothingButPackages) as caught:
+        undo_change(Writing(site.home, site.environ, "undo"), None, lambda _path, _text: None)
+
+    assert caught.value.fix == "canon-ops rollback"
+    assert read_installation(site.home.path).package is not None
 
 
 def test_an_older_version_is_no_upgrade(site: Site) -> None:
