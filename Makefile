@@ -138,6 +138,7 @@ soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault
 
 fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and every find there ever was (FUZZ_SEED chooses)
 	FUZZ_N=$(or $(FUZZ_N),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),1) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done

@@ -1,20 +1,26 @@
 """A command line as its simple commands, with quoting undone, the way a POSIX shell and its relatives read it. Pure.
 
-It reads no further than needed to know which words there are: expansions are left out of a word and noted, and what
-stands in ``$(...)`` or backticks is handed out as a text to be read by itself. It never fails; what has no end is told.
+It reads no further than needed to know which words there are. A word keeps what the shell would still do to it: braces
+and patterns that no quote protects, and a mark where an expansion puts something in. What stands in ``$(...)``,
+backticks and here-documents is handed out as a text to be read by itself. It never fails; what has no end is told.
 
-Source: canon-adapter D19; POSIX shell grammar, 2.2-2.10.
+Source: canon-adapter D19; POSIX shell grammar, 2.2-2.10; bash for braces, ``$'...'``, ``<<<`` and ``{name}>``.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-__all__ = ["Reading", "Simple", "Word", "read_commands"]
+__all__ = ["MADE", "Reading", "Simple", "Word", "decoded", "read_commands"]
 
+MADE: Final = "\0"  # in a pattern: something that is known only at run time
 _NAME: Final = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
+_PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
+_CASE: Final = re.compile(r"(?:^|[;&|({\n]|\b(?:do|then|else|if|while|until)\b)\s*case\b")
+_FILE_NUMBER: Final = re.compile(r"\d+|\{\w+\}")  # the number, or the name of one, of the file that is redirected
+_SPECIAL: Final = frozenset("*?[]{},.\\" + MADE)
 _ESCAPES: Final = {
     "n": "\n",
     "t": "\t",
@@ -31,13 +37,46 @@ _CODED: Final = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word; ``is_made`` when a part of it is known only at run time, which ``text`` leaves out."""
+    """One word.
 
-    text: str
-    is_made: bool = False
+    Attributes:
+        pattern: its letters; a backslash stands before those that have no special meaning any more, and :data:`MADE`
+            where an expansion stood.
+        names: the variables of its expansions.
+        is_opaque: one of them is more than the value of a variable.
+    """
+
+    pattern: str
+    names: frozenset[str] = frozenset()
+    is_opaque: bool = False
+
+    @property
+    def text(self) -> str:
+        """Its letters, without what is made."""
+        return re.sub(r"\\(.)", r"\1", self.pattern.replace(MADE, ""), flags=re.DOTALL)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a part of it is known only at run time."""
+        return MADE in self.pattern
 
 
-Simple: TypeAlias = tuple[Word, ...]
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """One simple command.
+
+    Attributes:
+        inputs: the texts that it reads: here-documents, and the word behind ``<<<``.
+        targets: the files that it writes.
+        is_fed: it reads what another command writes.
+        is_filled: a part of what it reads is made, or comes out of another command's hands as a file.
+    """
+
+    words: tuple[Word, ...]
+    inputs: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    is_fed: bool = False
+    is_filled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +94,7 @@ class Reading:
 
 
 def read_commands(text: str) -> Reading:
-    """Read ``text``; redirections and their targets are left out."""
+    """Read ``text``."""
     return _Reader(text).read()
 
 
@@ -67,26 +106,41 @@ class _Reader:
     inner: list[str] = field(default_factory=list)
     is_whole: bool = True
     _words: list[Word] = field(default_factory=list)
+    _inputs: list[str] = field(default_factory=list)
+    _targets: list[str] = field(default_factory=list)
     _letters: list[str] = field(default_factory=list)
+    _names: set[str] = field(default_factory=set)
+    _documents: list[tuple[bool, str, str]] = field(default_factory=list)  # of the line: quoted or not, end, sign
     _in_word: bool = False
-    _is_made: bool = False
-    _is_target: bool = False
+    _is_opaque: bool = False
+    _is_quoted: bool = False
+    _is_fed: bool = False
+    _is_filled: bool = False
+    _purpose: str = ""  # what the word is that comes: of a redirection, its sign
 
     def read(self) -> Reading:
         while self.at < len(self.text):
             self._step(self.text[self.at])
         self._end_command()
-        return Reading(tuple(self.commands), tuple(self.inner), self.is_whole)
+        return Reading(tuple(self.commands), tuple(self.inner), self.is_whole and not self._documents)
 
     def _step(self, char: str) -> None:
         self.at += 1
         match char:
-            case "\n" | ";" | "&" | "|" | "(" | ")":
+            case "\n":
+                self._end_command()
+                self._read_documents()
+            case "|":
+                self._end_command()
+                following = self.text[self.at : self.at + 1]
+                self.at += following in ("|", "&") and following != ""
+                self._is_fed = following != "|"
+            case ";" | "&" | "(" | ")":
                 self._end_command()
             case "<" | ">":
-                self._redirect()
+                self._redirect(char)
             case "'":
-                self._add(self._until("'"))
+                self._quoted(self._until("'"))
             case '"':
                 self._double_quoted()
             case "\\":
@@ -94,7 +148,7 @@ class _Reader:
             case "$":
                 self._expansion(in_quotes=False)
             case "`":
-                self._substituted(self._until("`"))
+                self._substituted(self._backticked())
             case "#" if not self._in_word:
                 self.at = _found(self.text, "\n", self.at)
             case _ if char.isspace():
@@ -104,34 +158,88 @@ class _Reader:
 
     # --- words ---
 
-    def _add(self, letters: str) -> None:
+    def _add(self, pattern: str) -> None:
         self._in_word = True
-        self._letters.append(letters)
+        self._letters.append(pattern)
 
-    def _made(self) -> None:
-        self._in_word = self._is_made = True
+    def _quoted(self, letters: str) -> None:
+        self._is_quoted = True
+        self._add("".join(f"\\{char}" if char in _SPECIAL else char for char in letters))
+
+    def _made(self, name: str | None = None) -> None:
+        self._add(MADE)
+        if name is None:
+            self._is_opaque = True
+        else:
+            self._names.add(name)
 
     def _end_word(self) -> None:
-        if self._in_word and not self._is_target:
-            self._words.append(Word("".join(self._letters), self._is_made))
-        self._is_target = self._is_target and not self._in_word
-        self._letters, self._in_word, self._is_made = [], False, False
+        if self._in_word:
+            word = Word("".join(self._letters), frozenset(self._names), self._is_opaque)
+            match self._purpose:
+                case "":
+                    self._words.append(word)
+                case "<<<":
+                    self._inputs.append(word.text)
+                    self._is_filled |= word.is_made
+                case "<<" | "<<-":
+                    self._documents.append((self._is_quoted, word.text, self._purpose))
+                case _ if ">" in self._purpose:
+                    self._targets.append(word.text)
+            self._purpose = ""
+        self._letters, self._names, self._in_word, self._is_opaque, self._is_quoted = [], set(), False, False, False
 
     def _end_command(self) -> None:
         self._end_word()
-        self._is_target = False
-        if self._words:
-            self.commands.append(tuple(self._words))
-            self._words = []
+        self._purpose = ""
+        if self._words or self._inputs or self._targets:
+            simple = Simple(
+                tuple(self._words), tuple(self._inputs), tuple(self._targets), self._is_fed, self._is_filled
+            )
+            self.commands.append(simple)
+            self._words, self._inputs, self._targets = [], [], []
+            self._is_fed = self._is_filled = False
 
-    def _redirect(self) -> None:
-        if "".join(self._letters).isdigit():  # the number of the file that is redirected
+    def _redirect(self, char: str) -> None:
+        if _FILE_NUMBER.fullmatch("".join(self._letters)):
             self._letters, self._in_word = [], False
         self._end_word()
+        start = self.at - 1
         while self.at < len(self.text) and self.text[self.at] in "<>&|":
             self.at += 1
-        if self.text[self.at : self.at + 1] != "(":  # <(...) is a command of its own
-            self._is_target = True
+        sign = self.text[start : self.at]
+        if sign == "<<" and self.text[self.at : self.at + 1] == "-":
+            self.at += 1
+            sign = "<<-"
+        if self.text[self.at : self.at + 1] == "(":  # <(...) is a command of its own
+            self._is_filled = True
+        else:
+            self._purpose = sign
+
+    def _read_documents(self) -> None:
+        """The here-documents whose line has ended. Source: POSIX 2.7.4."""
+        waiting, self._documents = self._documents, []
+        for is_quoted, end, sign in waiting:
+            lines: list[str] = []
+            while self.at < len(self.text):
+                line, self.at = self._line()
+                if (line.lstrip("\t") if sign == "<<-" else line) == end:
+                    break
+                lines.append(line)
+            else:
+                if end:
+                    self.is_whole = False
+            body = "\n".join(lines)
+            if self.commands:
+                last = self.commands[-1]
+                made = () if is_quoted else _substitutions(body)
+                self.inner.extend(made)
+                is_filled = last.is_filled or bool(made) or (not is_quoted and "$" in body)
+                self.commands[-1] = replace(last, inputs=(*last.inputs, body), is_filled=is_filled)
+
+    def _line(self) -> tuple[str, int]:
+        end = _found(self.text, "\n", self.at)
+        return self.text[self.at : end], end + 1
 
     # --- quoting ---
 
@@ -143,14 +251,29 @@ class _Reader:
         inside, self.at = self.text[self.at : found], found + 1
         return inside
 
+    def _backticked(self) -> str:
+        """Up to the next backtick that no backslash protects; inside, such backslashes are taken away."""
+        letters: list[str] = []
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            self.at += 1
+            if char == "`":
+                return "".join(letters)
+            if char == "\\" and self.text[self.at : self.at + 1] in ("`", "\\", "$"):
+                char = self.text[self.at]
+                self.at += 1
+            letters.append(char)
+        self.is_whole = False
+        return "".join(letters)
+
     def _escaped(self) -> None:
         escaped = self.text[self.at : self.at + 1]
         self.at += 1
         if escaped != "\n":  # a line that goes on
-            self._add(escaped)
+            self._quoted(escaped)
 
     def _double_quoted(self) -> None:
-        self._add("")
+        self._quoted("")
         while self.at < len(self.text):
             char = self.text[self.at]
             self.at += 1
@@ -161,9 +284,9 @@ class _Reader:
             elif char == "$":
                 self._expansion(in_quotes=True)
             elif char == "`":
-                self._substituted(self._until("`"))
+                self._substituted(self._backticked())
             else:
-                self._add(char)
+                self._quoted(char)
         self.is_whole = False
 
     # --- expansions ---
@@ -175,7 +298,12 @@ class _Reader:
             self._substituted(self._bracketed("(", ")"))
         elif following == "{":
             self.at += 1
-            self.inner.append(self._bracketed("{", "}").partition("-")[2])  # ${x:-default} may be a command
+            inside = self._bracketed("{", "}")
+            if _PLAIN.fullmatch(inside):
+                self._made(inside)
+                return
+            self.inner.append(inside.partition("-")[2])  # ${x:-default} may be a command
+            self.inner.extend(_substitutions(inside))
             self._made()
         elif following == "'" and not in_quotes:
             self.at += 1
@@ -184,28 +312,45 @@ class _Reader:
             return  # a translated text; its quote comes next
         elif name := _NAME.match(self.text, self.at):
             self.at = name.end()
-            self._made()
+            self._made(name[0] if _PLAIN.fullmatch(name[0]) else None)
         else:
             self._add("$")
 
     def _substituted(self, command: str) -> None:
+        if _CASE.search(command):  # its brackets do not pair
+            self.is_whole = False
         self.inner.append(command)
         self._made()
 
     def _bracketed(self, opening: str, closing: str) -> str:
-        """Up to the bracket that closes; those in quotes are not told apart, which reads too much, not too little."""
+        """Up to the bracket that closes; those in quotes and comments do not count."""
         start, depth = self.at, 1
         while self.at < len(self.text):
             char = self.text[self.at]
             self.at += 1
-            depth += (char == opening) - (char == closing)
-            if depth == 0:
-                return self.text[start : self.at - 1]
+            match char:
+                case "\\":
+                    self.at += 1
+                case "'" | '"' if opening == "(" or char == '"':
+                    self._skip_quoted(char)
+                case "#" if opening == "(" and self.text[self.at - 2].isspace():
+                    self.at = _found(self.text, "\n", self.at)
+                case _ if char == opening:
+                    depth += 1
+                case _ if char == closing:
+                    depth -= 1
+                    if depth == 0:
+                        return self.text[start : self.at - 1]
         self.is_whole = False
         return self.text[start:]
 
+    def _skip_quoted(self, quote: str) -> None:
+        while self.at < len(self.text) and self.text[self.at] != quote:
+            self.at += 1 + (quote == '"' and self.text[self.at] == "\\")
+        self.at += 1
+
     def _ansi_quoted(self) -> None:
-        self._add("")
+        self._quoted("")
         while self.at < len(self.text):
             char = self.text[self.at]
             self.at += 1
@@ -213,14 +358,41 @@ class _Reader:
                 return
             if char == "\\" and (coded := _CODED.match(self.text, self.at)):
                 self.at = coded.end()
-                self._add(_coded(coded))
+                self._quoted(_coded(coded))
             elif char == "\\":
                 escaped = self.text[self.at : self.at + 1]
                 self.at += 1
-                self._add(_ESCAPES.get(escaped, escaped))
+                if escaped == "c":  # a control character, which no name has
+                    self.at += 1
+                self._quoted(_ESCAPES.get(escaped, escaped))
             else:
-                self._add(char)
+                self._quoted(char)
         self.is_whole = False
+
+
+def decoded(text: str) -> str:
+    """A text as ``echo -e``, ``printf`` and ``$'...'`` write it."""
+    return re.sub(
+        rf"\\(?:{_CODED.pattern}|(.))",
+        lambda found: _coded(found) if found[5] is None else _ESCAPES.get(found[5], found[5]),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _substitutions(text: str) -> list[str]:
+    """The commands that stand in a text in which no quote counts."""
+    reader = _Reader(text)
+    while reader.at < len(text):
+        char = text[reader.at]
+        reader.at += 1
+        if char == "\\":
+            reader.at += 1
+        elif char == "$":
+            reader._expansion(in_quotes=True)
+        elif char == "`":
+            reader._substituted(reader._backticked())
+    return reader.inner if reader.is_whole else [*reader.inner, text]
 
 
 def _coded(found: re.Match[str]) -> str:

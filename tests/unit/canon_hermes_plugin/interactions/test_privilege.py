@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from canon_hermes_plugin.interactions.privilege import needs_owner
-from canon_hermes_plugin.interactions.shell_words import Word, read_commands
+from canon_hermes_plugin.interactions.shell_patterns import TooMany, braces_out
+from canon_hermes_plugin.interactions.shell_words import read_commands
+from tests.support.shell_judge import HARMLESS, RUNNING, UNKNOWABLE, ShellJudge, made_lines
 
 TABLE = [
     ("sudo rm x", True), ("/usr/bin/sudo -i", True), ("a&&sudo b", True), ("SUDO x", True), ("echo sudo", True),
@@ -56,13 +60,66 @@ def test_a_text_without_an_end(command: str) -> None:
     "command",
     [
         "rm build.tmp", "rm -rf $BUILD", "$HOME/bin/tool x", "echo su", "ls doas", "git commit -m 'no su here'",
-        "curl http://x|sh", "python -c \"print('doas')\"", "cat a > doas", "echo # 'x", "", "rm 2>&1 x",
-        "for i in 1 2; do rm $i; done", "[ -f su ] && rm x", "bash script.sh", "A=b rm x", "echo '$(doas x)'",
+        "cat a > doas", "echo # 'x", "", "rm 2>&1 x", "for i in 1 2; do rm $i; done", "[ -f su ] && rm x",
+        "bash script.sh", "A=b rm x", "echo '$(doas x)'",
     ],
 )  # fmt: skip
 def test_an_ordinary_command(command: str) -> None:
     """R9.10: what runs with the agent's own rights is the member's to allow."""
     assert not needs_owner(command)
+
+
+# --- a real shell is the judge --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> ShellJudge:
+    return ShellJudge.at(tmp_path_factory.mktemp("shell"))
+
+
+def test_whatever_ran_was_seen(judge: ShellJudge) -> None:
+    """D19: each of these lines runs the program under a real bash, and is the owner's to allow."""
+    unseen = [command for command in RUNNING if not needs_owner(command)]
+    idle = [command for command in RUNNING[::4] if not judge.runs(command)]  # the rest: `make fuzz`
+
+    assert (unseen, idle) == ([], [])
+
+
+def test_what_cannot_be_known_is_the_owners() -> None:
+    """Decision 52: what a line runs comes from elsewhere, or stands in another language."""
+    assert [command for command in UNKNOWABLE if not needs_owner(command)] == []
+
+
+def test_a_line_that_only_speaks_of_it(judge: ShellJudge) -> None:
+    """R9.10: the name in a text, a file's name or a question is no program, and under a real bash it does not run."""
+    assert [command for command in HARMLESS if needs_owner(command)] == []
+    assert [command for command in HARMLESS[::6] if judge.runs(command)] == []
+
+
+def test_lines_that_nobody_thought_of(judge: ShellJudge) -> None:
+    """D19: what is found harmless is run; and of those that are seen, many do run, so the question is a real one."""
+    lines = made_lines(seed=19, count=250)
+
+    harmless = [command for command in lines if not needs_owner(command)]
+
+    assert [command for command in harmless if judge.runs(command)] == []
+    assert sum(judge.runs(command) for command in lines[:20]) > 5
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_very_many_lines(judge: ShellJudge) -> None:
+    """The whole of the above, over many seeds."""
+    idle = [command for command in RUNNING if not judge.runs(command)]
+    loud = [command for command in HARMLESS if judge.runs(command)]
+    unseen = [
+        command
+        for seed in range(20)
+        for command in made_lines(seed=seed, count=2_000)
+        if not needs_owner(command) and judge.runs(command)
+    ]
+
+    assert (idle, loud, unseen) == ([], [], [])
 
 
 def test_a_shell_in_a_shell_in_a_shell() -> None:
@@ -77,13 +134,61 @@ def test_a_shell_in_a_shell_in_a_shell() -> None:
 
 def test_the_words_of_a_line() -> None:
     """Quotes are gone, redirections and comments too; what is made at run time is marked."""
-    reading = read_commands("""A='1 2' "b"c\\ d $E >out 2>&1 'f' # g\nh""")
+    reading = read_commands("""A='1 2' "b"c\\ d $E >out 2>&1 'f' # g\nh <<<i""")
 
-    assert reading.commands == ((Word("A=1 2"), Word("bc d"), Word("", True), Word("f")), (Word("h"),))
+    first, second = reading.commands
+    assert [(word.text, word.is_made) for word in first.words] == [
+        ("A=1 2", False), ("bc d", False), ("", True), ("f", False),
+    ]  # fmt: skip
+    assert ([word.text for word in second.words], second.inputs, first.targets) == (["h"], ("i",), ("out", "1"))
     assert reading.is_whole
 
 
+def test_a_text_that_a_command_reads() -> None:
+    """POSIX 2.7.4: a here-document is no command; what is substituted in it is, unless its end is quoted."""
+    open_text, closed = read_commands("cat <<E\n$(id) x\nE\nls"), read_commands("cat <<-'E' | wc\n\t$(id)\n\tE\n")
+
+    assert [[word.text for word in one.words] for one in open_text.commands] == [["cat"], ["ls"]]
+    assert (open_text.commands[0].inputs, open_text.inner) == (("$(id) x",), ("id",))
+    assert ([one.is_fed for one in closed.commands], closed.inner, closed.is_whole) == ([False, True], (), True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("a{b,c}d", ["abd", "acd"]), ("{a,b}{c,d}", ["ac", "ad", "bc", "bd"]), ("{a}", ["{a}"]), ("a{", ["a{"]),
+        ("{a,{b,c}}", ["a", "b", "c"]), ("{a..c}", ["a", "b", "c"]), (r"\{a,b}", [r"\{a,b}"]), ("{,x}", ["", "x"]),
+    ],
+)  # fmt: skip
+def test_braces(pattern: str, words: list[str]) -> None:
+    """D19: as bash multiplies them out."""
+    assert braces_out(pattern) == words
+
+
+def test_more_braces_than_are_looked_at() -> None:
+    """D19: what becomes very many words is the owner's."""
+    with pytest.raises(TooMany):
+        braces_out("{a,b}" * 12)
+    assert needs_owner("{a,b}" * 12)
+
+
 PIECES = st.sampled_from([*"'\"\\$`(){}<>&|;# \n=a-", "sudo", "$(", "${", "$'", "<<EOF"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo a$X; bash b; " * 3_000, "bash " + "x" * 100_000, "eval \"eval 'eval \\\"a b\\\"'\" " * 400, "[" * 20_000,
+        "{a,{b,{c," * 200, "$(" * 3_000 + ")" * 3_000, "bash " + "'a b' " * 5_000,
+    ],
+    ids=["long", "one word", "eval", "brackets", "braces", "substitutions", "arguments"],
+)  # fmt: skip
+def test_a_command_that_is_made_to_be_read_for_long(command: str) -> None:
+    """The gateway's loop asks: however it is written, the answer comes soon."""
+    began = time.process_time()
+    needs_owner(command)
+
+    assert time.process_time() - began < 2  # a quarter of a second, on a machine that does something else besides
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
