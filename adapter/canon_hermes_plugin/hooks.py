@@ -15,13 +15,21 @@ from typing import Any
 
 from canon_hermes_plugin import host
 from canon_hermes_plugin.active import ACTIVE, ActiveSet
-from canon_hermes_plugin.turn.events import ModelCalled, SubagentStopped, ToolFinished, ToolStarted, TurnEvent
+from canon_hermes_plugin.turn.events import (
+    ModelCalled,
+    ModelFailed,
+    SubagentStopped,
+    ToolFinished,
+    ToolStarted,
+    TurnEvent,
+)
 
 __all__ = [
     "HOOK_NAMES",
     "ActivityHooks",
     "activity_hooks",
     "model_called",
+    "model_failed",
     "subagent_stopped",
     "tool_finished",
     "tool_started",
@@ -29,7 +37,7 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-HOOK_NAMES = ("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request")
+HOOK_NAMES = ("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error")
 
 
 def activity_hooks() -> ActivityHooks:
@@ -72,6 +80,9 @@ class ActivityHooks:
     def post_api_request(self, **call: Any) -> None:
         self._note(model_called, call)
 
+    def api_request_error(self, **call: Any) -> None:
+        self._note(model_failed, call)
+
     def _note(self, read: Callable[[Mapping[str, Any]], TurnEvent], call: dict[str, Any]) -> None:
         try:
             members = self._active.members()
@@ -89,6 +100,11 @@ class ActivityHooks:
 def model_called(call: Mapping[str, Any]) -> ModelCalled:
     """What ``post_api_request`` says: that it happened."""
     return ModelCalled()
+
+
+def model_failed(call: Mapping[str, Any]) -> ModelFailed:
+    """What ``api_request_error`` says: that it happened, to whom. The host may still ask again."""
+    return ModelFailed(delegated=bool(call.get("delegated")))
 
 
 def tool_started(call: Mapping[str, Any]) -> ToolStarted:

@@ -68,7 +68,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         HOOKS,
         Use.VALUE,
         "tool calls are shown as activity",
-        holds=("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"),
+        holds=("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error"),
         without="Canon shows less activity",
     ),
     Need(

@@ -197,20 +197,24 @@ def test_a_stopped_turn(stage: Stage) -> None:
     assert [sight.text for sight in screen.sights if sight.text][-1] == kept["text"], "what was read stays as it was"
 
 
-def test_a_provider_error(stage: Stage) -> None:
-    """The model refuses: people get one sentence about it, the turn closes, and what they say next is answered."""
+@pytest.mark.parametrize("code", [400, 401, pytest.param(500, marks=pytest.mark.long)])
+def test_a_provider_error(stage: Stage, code: int) -> None:
+    """D15: the model refuses: people read one sentence about it, the turn has failed, and the next one is answered.
+
+    A request that is wrong, a key that is invalid, a provider that is down however often the host asks again.
+    """
     box, human = stage.box, stage.box.human
     room = a_direct_room(stage)
     with Screen(box, room) as screen:
-        message = human.say(room, "[http 400]")
-        notice = box.wait("messages", conversation_id=room, timeout_s=60)[0]
+        message = human.say(room, f"[http {code}]")
+        notice = box.wait("messages", conversation_id=room, timeout_s=180)[0]
         box.wait("idle", conversation_id=room, timeout_s=60)
         answer = answer_to(box, human.say(room, "and now [say better now]"))
 
     turn_id = next(state["turnId"] for state in human.turns(room) if message in state.get("activeMessageIds", ()))
     said = [entry["text"] for entry in box.transcript(room) if entry["origin"] == "agent"]
-    assert said == [notice["text"], "better now"] and notice["text"].count("provider") + notice["text"].count("400") > 0
-    assert states_of(box, turn_id, room)[-1] in ("completed", "interrupted")
+    assert said == [notice["text"], "better now"] and ("provider" in notice["text"] or str(code) in notice["text"])
+    assert states_of(box, turn_id, room)[-1] == "interrupted"
     assert answer["metadata"]["turnId"] != turn_id
     turn = frames_of(box, turn_id, room)
     assert_in_order(turn)

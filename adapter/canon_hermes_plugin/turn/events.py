@@ -23,6 +23,7 @@ __all__ = [
     "InterruptAsked",
     "Kind",
     "ModelCalled",
+    "ModelFailed",
     "Opening",
     "Outcome",
     "OutgoingFile",
@@ -174,6 +175,17 @@ class ModelCalled:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """A call of the model has failed. When none follows it that ends well, what the run says is the host's own word.
+
+    Attributes:
+        delegated: a child of the run called.
+    """
+
+    delegated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SubagentStopped:
     """A delegated child reported back."""
 
@@ -280,6 +292,7 @@ TurnEvent: TypeAlias = (
     | ToolStarted
     | ToolFinished
     | ModelCalled
+    | ModelFailed
     | SubagentStopped
     | PreviewEnded
     | Due

@@ -26,7 +26,7 @@ FileStaged            stage (no run behind it:    -                -            
 ToolStarted           seal, drop candidate, show  -                -                   -              -
 ToolFinished,         record, show                -                -                   -              -
 SubagentStopped
-ModelCalled           remember                    -                -                   -              -
+ModelCalled/Failed    remember                    -                -                   -              -
 InputAsked/Closed     publish state               -                -                   -              -
 QueueChanged          publish the state again     -                -                   -              -
 InterruptAsked        remember                    -                -                   -              -
@@ -53,6 +53,8 @@ Invariants, each the end of a bug that the reference has:
   because a delete without one makes the server keep the narration as a message of its own.
 * A closing state is published at most once, by the end of the run and by nothing else: a refused approval or a question
   that timed out leaves the turn open (D2).
+* A run whose last call of the model failed has failed, also where the host says that it went well: what it delivered is
+  its own sentence about the failure, and that sentence is the final message (D15).
 * A closed turn stays closed. All that can still happen is the end of a preview write, which clears the node again.
 
 The shell calls :func:`open_turn` once, then :func:`on_event` for everything that happens, one call after the other, and
@@ -93,6 +95,7 @@ from canon_hermes_plugin.turn.events import (
     InterruptAsked,
     Kind,
     ModelCalled,
+    ModelFailed,
     Opening,
     Outcome,
     PreviewEnded,
@@ -182,7 +185,10 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             )
             return _show_activity(replace(turn, activity=activity), now_ms=now_ms)
         case ModelCalled(has_read=has_read):
-            return Step(replace(turn, ran=True, unread=tuple(number for number in turn.unread if number > has_read)))
+            unread = tuple(number for number in turn.unread if number > has_read)
+            return Step(replace(turn, ran=True, model_failed=False, unread=unread))
+        case ModelFailed(delegated=False):
+            return Step(replace(turn, model_failed=True))
         case SubagentStopped():
             activity = turn.activity.subagent_stopped(
                 child_session_id=event.child_session_id,
@@ -440,7 +446,7 @@ def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
     cleared: tuple[Effect, ...] = (ClearNode(turn.id, turn.conversation_id),) if clear else ()
     published: tuple[Effect, ...] = ()
     if turn.state is not None and turn.state.is_open:
-        turn, published = _publish(turn, _closing_state(ended.outcome))
+        turn, published = _publish(turn, _closing_state(Outcome.FAILURE if turn.model_failed else ended.outcome))
     turn = replace(turn, phase=Phase.CLOSED, candidate=None, files=(), preview=previews.drop(turn.preview))
     closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence, ran=turn.ran)
     return Step(turn, (*cleared, *published, closed))

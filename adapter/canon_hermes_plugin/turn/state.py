@@ -90,6 +90,7 @@ class Turn:
         last_request: the model's answer whose tools started last.
         waiting: how many questions and approvals are waiting for a human.
         ran: the model was called; success without it proves nothing, the host may only have queued the message.
+        model_failed: the last call of the model failed.
         silenced: ``no_reply`` holds.
         unread: the numbers of words that were put into the turn and that its model has not read.
         steered_authority: the leave that came with the first of them.
@@ -115,6 +116,7 @@ class Turn:
     last_request: str | None = None
     waiting: int = 0
     ran: bool = False
+    model_failed: bool = False
     silenced: bool = False
     unread: tuple[int, ...] = ()
     steered_authority: ReplyAuthority | None = field(default=None, repr=False)

@@ -24,7 +24,7 @@ from tests.unit.canon_hermes_plugin.conftest import BareContext, RecordingContex
 pytestmark = pytest.mark.host
 
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
-HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request"]
+HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error"]
 TOOLS = ["canon_runtime_control", "canon_communicate"]
 NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "keyring", "starlette", "uvicorn")
 
@@ -124,7 +124,7 @@ def test_one_refused_hook_does_not_stop_the_others() -> None:
     register(ctx, facts=AUDITED)
 
     assert ([name for name, _ in ctx.hooks], len(ctx.platforms)) == (
-        ["pre_tool_call", "subagent_stop", "post_api_request"],
+        [name for name in HOOKS if name != "post_tool_call"],
         1,
     )
 

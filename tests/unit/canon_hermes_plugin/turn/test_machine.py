@@ -30,6 +30,7 @@ from canon_hermes_plugin.turn.events import (
     InterruptAsked,
     Kind,
     ModelCalled,
+    ModelFailed,
     Opening,
     Outcome,
     PreviewEnded,
@@ -553,6 +554,34 @@ def test_a_run_in_which_the_model_was_called_has_evidence() -> None:
 
     closings = [effect.evidence for effects in ends for effect in effects if isinstance(effect, TurnClosed)]
     assert closings == [Evidence.NONE, Evidence.RAN]
+
+
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [
+        pytest.param([ModelFailed()], "interrupted", id="failed"),
+        pytest.param([ModelCalled(), ModelFailed(), ModelFailed()], "interrupted", id="failed after a tool"),
+        pytest.param([ModelFailed(), ModelCalled()], "completed", id="asked again, and answered"),
+        pytest.param([ModelCalled(), ModelFailed(delegated=True)], "completed", id="a child's"),
+    ],
+)
+def test_a_run_whose_model_failed_has_failed(events: list[TurnEvent], state: str) -> None:
+    """D15: the host delivers a sentence of its own and calls that a success; people read it once, as no answer."""
+    turn = open_turn(Opening(TurnId("t1"), ConversationId("c1"), quiet=True), now_ms=1_000).turn
+    effects: list[Effect] = []
+    rest: list[TurnEvent] = [
+        Staged("The provider refused.", finalized=True),
+        Ended(Outcome.SUCCESS),
+        FinalSettled("m1"),
+        Due(),
+    ]
+    for event in [*events, *rest]:
+        step = on_event(turn, event, now_ms=2_000 if event is not rest[-1] else 9_000)
+        turn, effects = step.turn, [*effects, *step.effects]
+
+    assert [effect.final.text for effect in effects if isinstance(effect, DeliverFinal)] == ["The provider refused."]
+    assert [effect.state.value for effect in effects if isinstance(effect, PublishState)][-1] == state
+    assert [effect.evidence for effect in effects if isinstance(effect, TurnClosed)] == [Evidence.FINAL]
 
 
 def test_the_answer_of_a_recovered_run_says_so() -> None:
