@@ -130,8 +130,8 @@ chaos-canon: $(STAMP)  ## two hundred messages through a real gateway while the 
 storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have against a real gateway (STORM_S=600 is shorter)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_storm.py $(TEST_ARGS)
 
-crash-approvals: $(STAMP)  ## ten thousand interleavings of gateways, checks and commands over one approval, with kills
-	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py $(TEST_ARGS)
+crash-approvals: $(STAMP)  ## ten thousand interleavings over one approval, with kills; and kills between any two steps of its files
+	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py tests/unit/canon_hermes_plugin/approvals/test_trail_crashes.py $(TEST_ARGS)
 
 soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault for SOAK_S seconds (an hour)
 	SOAK_S=$(or $(SOAK_S),3600) $(BIN)/python -m pytest -m long -s tests/acceptance/test_borgee_soak.py $(TEST_ARGS)

@@ -67,6 +67,7 @@ class Ground:
 
     Attributes:
         approvals_file: the registry of approvals, which other gateways may share.
+        approvals_record: where this home keeps the end of that registry's audit trail.
         home_channel: the conversation that hears of messages that may have been missed.
         waits: how long the host's questions wait for people.
     """
@@ -80,6 +81,7 @@ class Ground:
     options: Options
     access: UserAccess
     approvals_file: Path
+    approvals_record: Path
     home_channel: str | None
     waits: HumanWaits
     clock: Clock
@@ -211,6 +213,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
     )
     approvals = open_approvals(
         ground.approvals_file,
+        ground.approvals_record,
         session.api,
         kept.owner,
         Waking(inflow.own, port.session_of),

@@ -47,7 +47,7 @@ from canon_hermes_plugin.outbox.store import Owed
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.pulse import Pulse
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state_place import approvals_record, state_path
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.turn.events import ModelCalled, TurnEvent
 from canon_ops.client.api import CanonApi
@@ -147,6 +147,7 @@ class CanonRuntime:
             options=options,
             access=access,
             approvals_file=approvals_file,
+            approvals_record=approvals_record(home),
             home_channel=home_channel,
             waits=waits or HumanWaits(),
             clock=self._clock,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["state_path"]
+__all__ = ["approvals_record", "state_path"]
 
 
 def state_path(hermes_home: Path) -> Path:
     """The database below the Hermes home."""
     return hermes_home / "plugins" / "canon" / "state.sqlite3"
+
+
+def approvals_record(hermes_home: Path) -> Path:
+    """What is kept here of the end of the approvals' audit trail, away from the Canon home where the trail is."""
+    return hermes_home / "plugins" / "canon" / "approvals.heads"

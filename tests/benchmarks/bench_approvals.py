@@ -104,12 +104,13 @@ def connection_to(box: CanonSandbox) -> Connection:
     return replace(a_connection(box.endpoints.api, box.endpoints.stream), environment_id=box.endpoints.environment_id)
 
 
-def reconciled(box: CanonSandbox, registry: tuple[bytes, bytes], owner: Owner, limit: int) -> tuple[float, float]:
+def reconciled(box: CanonSandbox, registry: Sequence[bytes], owner: Owner, limit: int) -> tuple[float, float]:
     """Seconds of one reconcile, and synchronisations a batch."""
     with tempfile.TemporaryDirectory(prefix="bench-approvals-") as folder:
         file, disk = Path(folder) / "detached-approvals.json", CountingDisk()
         file.write_bytes(registry[0])
         file.with_name("detached-approvals.audit").write_bytes(registry[1])
+        file.with_name(".detached-approvals.heads").write_bytes(registry[2])
         store = CountingStore(file, disk=disk, process="bench")
         ids = {entry.approval_id for entry in store.read()}
         credential = AgentCredential(connection_to(box), Secret(box.endpoints.agent_key), owner.agent_id)
@@ -143,7 +144,8 @@ def main() -> int:
         owner = Owner(box.endpoints.environment_id, "agent_sandbox")
         store = ApprovalStore(Path(folder) / "detached-approvals.json", process="bench")
         asyncio.run(ask(box, fill(store, owner, APPROVALS)))
-        registry = store.file.read_bytes(), store.trail.read()
+        heads = store.file.with_name(".detached-approvals.heads")
+        registry = [file.read_bytes() for file in (store.file, store.trail.file, heads)]
         box.fault("delay", path="/runtime-interaction/consume", seconds=LATENCY_S, times=10**9)
         together, alone = [], []
         reconciled(box, registry, owner, JOBS)  # warm-up

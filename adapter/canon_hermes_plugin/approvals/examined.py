@@ -19,7 +19,8 @@ from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
-from canon_hermes_plugin.approvals.trail import Trouble
+from canon_hermes_plugin.approvals.trail_audit import Trouble
+from canon_hermes_plugin.state_place import approvals_record
 from canon_ops.doctor.check import Answer, Finding, Fix, Place, from_error
 from canon_ops.doctor.check import Status as Verdict
 from canon_ops.doctor.examination import Examination, FactMissing
@@ -142,7 +143,8 @@ def _read_whole(examination: Examination) -> _Seen:
 
 
 def _store(examination: Examination, file: Path) -> ApprovalStore:
-    return ApprovalStore(file, clock=examination.clock, process="canon-ops doctor")
+    record = approvals_record(examination.home.path)
+    return ApprovalStore(file, clock=examination.clock, process="canon-ops doctor", elsewhere=record)
 
 
 def _reconcile(examination: Examination, entry: Entry) -> Fix:

@@ -42,6 +42,7 @@ UNHEARD: Final = 1_024  # ours: beyond that many answers in a row that could not
 
 def open_approvals(
     file: Path,
+    record: Path,
     api: CanonApi,
     owner: Owner,
     wakes: WakePort,
@@ -53,13 +54,15 @@ def open_approvals(
     """The approvals of one agent over the registry ``file``; nothing is read yet.
 
     Args:
+        record: where the end of the audit trail is kept a second time.
         run: carries a blocking call out on a thread.
         conversations: the ids of the conversations that the agent is in.
     """
     complaints = Complaints(logger, clock)
     process = f"gateway {os.getpid()}"
+    store = ApprovalStore(file, clock=clock, lock_s=LOCK_S, process=process, elsewhere=record)
     service = ApprovalService(
-        ApprovalDesk(ApprovalStore(file, clock=clock, lock_s=LOCK_S, process=process), run),
+        ApprovalDesk(store, run),
         CanonSide(api),
         wakes,
         owner,

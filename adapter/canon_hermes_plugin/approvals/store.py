@@ -11,6 +11,8 @@ Source: canon-adapter R10.1-R10.4, R10.7; decisions A2, A3; defects D28, D45.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import threading
 from collections.abc import Iterable
@@ -22,11 +24,11 @@ from canon_hermes_plugin.approvals.book import Book, BookDamaged, Renderer, pars
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.events import Event
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
-from canon_hermes_plugin.approvals.trail import Line, Trouble
-from canon_hermes_plugin.approvals.trail_audit import examine
-from canon_hermes_plugin.approvals.trail_file import TrailFile
+from canon_hermes_plugin.approvals.trail import Line
+from canon_hermes_plugin.approvals.trail_audit import Trouble
+from canon_hermes_plugin.approvals.trail_file import News, TrailFile
 from canon_ops.errors import ConflictError, OutsideError
-from canon_ops.files.atomic import replace_file
+from canon_ops.files.atomic import find_target, replace_file
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.lock import FileLock
 from canon_ops.runtime.clock import Clock, SystemClock
@@ -51,6 +53,7 @@ class ApprovalStore:
         file: ``detached-approvals.json``; the lock stands beside it.
         lock_s: how long to wait for another process.
         process: names this process in the audit trail, for people.
+        elsewhere: where the end of the trail is written down a second time; see :class:`TrailFile`.
     """
 
     def __init__(
@@ -61,15 +64,19 @@ class ApprovalStore:
         lock_s: float = LOCK_S,
         disk: Disk | None = None,
         process: str = "",
+        elsewhere: Path | None = None,
     ) -> None:
         self.file = file
         self._clock = clock or SystemClock()
         self._lock_s = lock_s
         self._disk = disk or Disk()
-        self.trail = TrailFile(file.with_name(TRAIL_NAME), process or f"process {os.getpid()}", disk=self._disk)
+        self.trail = TrailFile(
+            file.with_name(TRAIL_NAME), process or f"process {os.getpid()}", disk=self._disk, elsewhere=elsewhere
+        )
         self._one_at_a_time = threading.RLock()
         self._renderer = Renderer()
         self._known: tuple[bytes | None, Book] = (None, Book())
+        self._digest = ""  # of the known bytes
         self._nothing_is_old_before_ms = 0.0
 
     def read(self) -> Book:
@@ -91,11 +98,11 @@ class ApprovalStore:
         Raises:
             RegistryDamaged, LockTimeout, DiskError: see :meth:`read`.
         """
-        if not self.file.parent.is_dir():
-            return Book(), [], []
-        with self._one_at_a_time, self._lock():
+        is_there = self.file.parent.is_dir()
+        with self._one_at_a_time, self._lock() if is_there else contextlib.nullcontext():
             book = self._load()
-            return (book, *examine(self.trail.read(), book))
+            examined = self.trail.examine(book)
+            return book, examined.lines, examined.troubles
 
     def apply(self, requests: Iterable[Request]) -> list[Transition | TransitionError]:
         """Carry events out, in order, in one durable change; the answers stand in the same order.
@@ -112,12 +119,8 @@ class ApprovalStore:
             before, now_ms = self._load(), self._clock.now_ms()
             changes = carry_out(before, requests, now_ms=now_ms)
             if changes.happenings:
-                told = self.trail.tell(changes.book, changes.happenings, before=before)
-                try:
-                    self._save(told, now_ms)
-                except BaseException:
-                    self.trail.forget_end()
-                    raise
+                book, old = self._without_old(changes.book, now_ms)
+                self._change(before, book, News(now_ms, changes.happenings, old))
             return changes.answers
 
     def apply_one(self, approval_id: str, event: Event) -> Transition:
@@ -135,9 +138,10 @@ class ApprovalStore:
     def prune(self) -> tuple[Entry, ...]:
         """Drop terminal entries past their retention; return them."""
         with self._one_at_a_time, self._lock():
-            book, old = self._load().without_old(self._clock.now_ms())
+            before, now_ms = self._load(), self._clock.now_ms()
+            book, old = before.without_old(now_ms)
             if old:
-                self._save(book, self._clock.now_ms())
+                self._change(before, book, News(now_ms, dropped=old))
             return old
 
     def set_aside(self, aside: Path) -> None:
@@ -178,18 +182,38 @@ class ApprovalStore:
                 fix="canon-ops approvals verify",
                 file=str(self.file),
             ) from error
-        self._known = data, book
+        self._know(data, book)
         self._nothing_is_old_before_ms = 0.0  # somebody else wrote
         return book
 
-    def _save(self, book: Book, now_ms: int) -> None:
-        if now_ms >= self._nothing_is_old_before_ms:
-            book, _ = book.without_old(now_ms)
-            self._nothing_is_old_before_ms = book.next_old_ms(now_ms)
-        data = self._renderer.data(book)
+    def _without_old(self, book: Book, now_ms: float) -> tuple[Book, tuple[Entry, ...]]:
+        if now_ms < self._nothing_is_old_before_ms:
+            return book, ()
+        book, old = book.without_old(now_ms)
+        self._nothing_is_old_before_ms = book.next_old_ms(now_ms)
+        return book, old
+
+    def _change(self, before: Book, book: Book, news: News) -> None:
+        """Tell, then do, then write down that it is done."""
+        told = self.trail.tell(book, news, before=before, registry=self._digest)
+        self._drop_leftovers()
+        data = self._renderer.data(told)
         self._make_private()
         replace_file(self.file, data, mode=0o600, disk=self._disk)
+        self._know(data, told)
+        self.trail.settle(self._digest)
+
+    def _know(self, data: bytes | None, book: Book) -> None:
         self._known = data, book
+        self._digest = hashlib.sha256(data).hexdigest()[:32] if data is not None else ""  # quick on most processors
+
+    def _drop_leftovers(self) -> None:
+        """Temporary files of processes that were killed: whoever writes holds the lock, so they are nobody's."""
+        with contextlib.suppress(OSError):
+            for file in (self.file, self.trail.file):
+                real = find_target(file).real
+                for left in real.parent.glob(f".{real.name}.*.tmp"):
+                    self._disk.unlink(left)
 
     def _make_private(self) -> None:
         """A file that an older program left readable for others: what replaces it inherits its mode (D45)."""

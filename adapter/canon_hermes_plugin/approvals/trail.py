@@ -3,92 +3,85 @@
 A line tells when, which process, which approval, from where to where, and why. Its digest covers the line and the
 digest of the line before; so an edited line breaks at itself, a deleted or swapped one at its neighbour. What a chain
 cannot show by itself is that its end was cut off: so the registry keeps, in each entry, the digest of the entry's own
-last line. Whoever cuts the trail has to change the registry, too, whose every change leaves a line.
+last line, and the last digest of all is kept elsewhere (:mod:`canon_hermes_plugin.approvals.heads`).
 
-What decides something in an entry, who was asked, who answered what, has a digest of its own in each line, so that a
-registry that was edited by hand does not fit its trail.
+What an entry says, all but its leases and reminders, has a digest of its own in each line, so that a registry that was
+edited by hand does not fit its trail.
 
-Lines go after their retention; a first line then says how many went and to which digest the rest is bound. An approval
-that is older than that and still in the registry gets a new last line first. Pure; examined by
-:mod:`canon_hermes_plugin.approvals.trail_audit`, written by :mod:`canon_hermes_plugin.approvals.trail_file`.
+Not every line is a transition. ``void`` takes the last line of its approval back: a crash came before the registry.
+``dropped``: the approval has left the registry, long after its end. ``kept`` stands for the dropped lines of an
+approval that is still there, ``cut`` for all dropped lines together. ``foreign`` says for ever what somebody else did
+to registry or trail, ``still`` repeats it when its own line is about to be dropped, and ``acknowledged`` says who has
+looked into all of these that stand before it.
 
-Source: the issue's item 3; command-line contract, approvals audit.
+Pure. What cannot be right is found by :mod:`canon_hermes_plugin.approvals.trail_audit`; the lines are made by
+:mod:`canon_hermes_plugin.approvals.trail_writer`, and written by :mod:`canon_hermes_plugin.approvals.trail_file`.
+
+Source: the issue's item 3; command-line contract, approvals audit; decisions 0024 and 0040.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from canon_hermes_plugin.approvals.batch import Happening
-from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry
 
 __all__ = [
+    "ACKNOWLEDGED",
+    "CUT",
     "DIGEST_FIELD",
+    "DROPPED",
+    "FOREIGN",
+    "KEPT",
+    "START",
+    "STILL",
+    "VOID",
     "Line",
-    "Trouble",
-    "appended",
-    "carried",
+    "Row",
+    "fits",
     "gist",
     "head_of",
-    "read_lines",
+    "key_of",
+    "read_rows",
     "sealed",
-    "shortened",
     "state_word",
-    "unfinished",
-    "voided",
 ]
 
 DIGEST_FIELD: Final = "auditDigest"
 START: Final = "0" * 32
 CUT: Final = "cut"
 VOID: Final = "void"
+DROPPED: Final = "dropped"
 KEPT: Final = "kept"
+FOREIGN: Final = "foreign"
+STILL: Final = "still"
+ACKNOWLEDGED: Final = "acknowledged"
+# What a line of an earlier version had a digest of.
 DECIDING: Final = (
     "conversationId", "environmentId", "agentId", "requestingSessionKey", "responseUserId", "summary", "decision",
     "respondedBy", "identityMismatch",
 )  # fmt: skip
-WHY: Final = {
-    "T1": "asked for by the agent",
-    "T2": "Canon has it",
-    "T2a": "Canon named no responder, or another one",
-    "T3": "Canon refused it",
-    "T4": "its creation was abandoned; asking Canon",
-    "T5": "asking Canon for the answer",
-    "T6": "the last asking was abandoned; asking again",
-    "T8": "a human decided",
-    "T9": "nobody has answered yet",
-    "T10": "nobody answered in time",
-    "T11": "Canon does not know it, or the wrong human answered",
-    "T12": "Canon could not be asked; it will be asked again",
-    "T14": "Canon says that it was answered",
-    "T15": "Canon says that it was answered",
-    "T17": "telling the agent",
-    "T18": "the last telling was abandoned; telling the agent",
-    "T19": "the telling ended",
-    "T20": "taken back at Canon",
-    "T21": "Canon had it after others took it over",
-    "T22": "the check that had the decision was given up; the agent is to be told",
-    "T23": "still telling the agent",
-    "T24": "a wrong clock had put the end of its lease out of reach",
-    "T25": "an operator gave it up",
-}
+# What the published plugin changes without a transition of ours, and what decides nothing: leases and reminders.
+PASSING: Final = frozenset(
+    {DIGEST_FIELD, "receiptPending", "receiptSeenAt", "reconcilePending", "wakeError"}
+    | {f"{kind}Claim{part}" for kind in ("create", "consume", "wake") for part in ("Id", "ExpiresAt", "Owner")}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One transition, as the trail has it.
+    """One line of the trail.
 
     Attributes:
-        number: which of the machine's transitions; ``cut`` for the line that stands for older ones, ``void`` for one
-            that takes the last line of its approval back, ``kept`` for one that stands for the dropped lines of an
-            approval that is still there.
+        number: which of the machine's transitions, or one of the words that the module tells.
         before, after: the status, and the wake's after a slash where there is one; ``before`` is empty at the start.
+            Of a foreign line: what the trail said and what was found; digests where it is about no approval.
+        batch: the digest of the last line before all those that were written together with this one; empty in lines of
+            earlier versions, as the gist is, which a line that changed no entry does not have either.
     """
 
     at_ms: int
@@ -99,131 +92,83 @@ class Line:
     after: str
     why: str
     previous: str
-    digest: str
-    gist: str = ""  # of the entry afterwards; empty in lines that changed none, and in those of earlier versions
+    digest: str = ""
+    gist: str = ""
+    batch: str = ""
 
     @property
     def text(self) -> str:
         return json.dumps(_body(self) | {"digest": self.digest}, ensure_ascii=True)
 
+    @property
+    def is_whole(self) -> bool:
+        return sealed(self).digest == self.digest
+
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """Something about the trail that cannot be right; ``line`` counts from 1, 0 when it is about the registry."""
+class Row:
+    """One line of the file as it stands there; ``line`` is None when it is no line of a trail.
 
-    line: int
-    what: str
-    approval_id: str = ""
+    Attributes:
+        number: from 1.
+    """
 
-
-def appended(head: str, happenings: Iterable[Happening], process: str) -> tuple[Line, ...]:
-    """The lines that tell of these changes, bound to ``head``, the digest of the last line before them."""
-    lines = []
-    for one in happenings:
-        line = sealed(
-            Line(
-                one.at_ms, process, one.approval_id, one.number, state_word(one.before), state_word(one.after),
-                _why(one.number, one.after), head, "", gist(one.after),
-            )
-        )  # fmt: skip
-        lines.append(line)
-        head = line.digest
-    return tuple(lines)
+    number: int
+    raw: bytes
+    line: Line | None
 
 
 def head_of(lines: Sequence[Line]) -> str:
     """What the next line is bound to."""
-    return lines[-1].digest if lines else START
+    if not lines:
+        return START
+    return lines[-1].previous if lines[-1].number == CUT else lines[-1].digest
 
 
-def read_lines(data: bytes) -> tuple[list[Line], list[Trouble]]:
-    """The lines that can be read, and what stands there instead of the others."""
-    lines, troubles = [], []
-    for number, raw in enumerate(data.split(b"\n"), start=1):
-        if not raw:
-            continue
-        try:
-            fields = json.loads(raw)
-            lines.append(
-                Line(
-                    int(fields["at"]), str(fields["process"]), str(fields["approval"]), str(fields["transition"]),
-                    str(fields["from"]), str(fields["to"]), str(fields["why"]), str(fields["previous"]),
-                    str(fields["digest"]), str(fields.get("gist", "")),
-                )
-            )  # fmt: skip
-        except (ValueError, KeyError, TypeError, RecursionError):
-            troubles.append(Trouble(number, "is no line of the trail"))
-    return lines, troubles
+def read_rows(data: bytes) -> tuple[list[Row], int]:
+    """What stands in the file, and of how many bytes its end is that a crash tore off in the middle of a line."""
+    raws = data.split(b"\n")
+    rows = [Row(number, raw, _parsed(raw)) for number, raw in enumerate(raws, start=1) if raw]
+    if raws[-1] and rows[-1].line is None:
+        return rows[:-1], len(raws[-1])
+    return rows, 0
 
 
-def unfinished(lines: Sequence[Line], book: Book) -> Sequence[Line]:
-    """The lines at the end whose changes are not in the registry.
-
-    The trail is written first. So a crash between the two writes leaves one batch: the next change voids it. More than
-    one batch means that somebody put an older registry back.
-    """
-    known = {entry.fields.get(DIGEST_FIELD) for entry in book}
-    count = next((count for count, line in enumerate(reversed(lines)) if line.digest in known), len(lines))
-    tail = lines[len(lines) - count :]
-    last = {line.approval_id: line for line in lines}
-    return [
-        line
-        for line in tail
-        if line.number not in (CUT, VOID, KEPT)
-        # An approval that is not there was dropped with its old end, unless its last line is its birth.
-        and (book.is_taken(line.approval_id) or (line.number == "T1" and last[line.approval_id] is line))
-    ]
+def _parsed(raw: bytes) -> Line | None:
+    try:
+        fields = json.loads(raw)
+        return Line(
+            int(fields["at"]), str(fields["process"]), str(fields["approval"]), str(fields["transition"]),
+            str(fields["from"]), str(fields["to"]), str(fields["why"]), str(fields["previous"]),
+            str(fields["digest"]), str(fields.get("gist", "")), str(fields.get("batch", "")),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None
 
 
-def voided(head: str, lines: Iterable[Line], *, at_ms: int, process: str) -> tuple[Line, ...]:
-    """Lines that say that those changes were not carried out, the last first."""
-    fresh = []
-    for line in reversed(tuple(lines)):
-        why = "a crash came between the trail and the registry: the change above was not carried out"
-        void = sealed(Line(at_ms, process, line.approval_id, VOID, line.after, line.before, why, head, ""))
-        fresh.append(void)
-        head = void.digest
-    return tuple(fresh)
-
-
-def carried(head: str, lines: Sequence[Line], book: Book, *, before_ms: int, process: str) -> tuple[Line, ...]:
-    """New last lines for the approvals of ``book`` whose last line is so old that it holds up :func:`shortened`."""
-    last = {entry.fields.get(DIGEST_FIELD): entry for entry in book}
-    fresh = []
-    for old in itertools.takewhile(lambda line: line.at_ms < before_ms, lines):
-        entry = last.get(old.digest)
-        if entry is None:
-            continue
-        state, why = state_word(entry), "it is still there while its older lines are dropped"
-        kept = Line(old.at_ms, process, entry.approval_id, KEPT, state, state, why, head, "", gist(entry))
-        fresh.append(sealed(kept))
-        head = fresh[-1].digest
-    return tuple(fresh)
-
-
-def shortened(lines: Sequence[Line], book: Book, *, before_ms: int) -> tuple[Line, ...]:
-    """The trail without its oldest lines: those before ``before_ms``, up to the first that an entry names."""
-    named = {entry.fields.get(DIGEST_FIELD) for entry in book}
-    count = 0
-    for line in lines:
-        if line.at_ms >= before_ms or line.digest in named:
-            break
-        count += 1
-    if count < 2:
-        return tuple(lines)
-    gone = lines[count - 1]
-    why = f"{count} older lines were dropped"
-    return (sealed(Line(gone.at_ms, "", "", CUT, "", "", why, gone.digest, "")), *lines[count:])
+def key_of(kind: str, raw: bytes) -> str:
+    """Names something that is wrong with a line of the file, so that it is told once."""
+    return f"{kind}:{hashlib.blake2b(raw, digest_size=16).hexdigest()}"
 
 
 def gist(entry: Entry) -> str:
-    """A digest of what decides something in an entry."""
-    said = [entry.fields.get(name) for name in DECIDING]
-    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode("ascii"), digest_size=8).hexdigest()
+    """A digest of what an entry says."""
+    return _digest_of({name: value for name, value in entry.fields.items() if name not in PASSING}, 12)
+
+
+def fits(line: Line, entry: Entry) -> bool:
+    """Whether the entry says what it said when the line was written."""
+    if len(line.gist) == 16:  # of an earlier version
+        return line.gist == _digest_of([entry.fields.get(name) for name in DECIDING], 8)
+    return not line.gist or line.gist == gist(entry)
+
+
+def _digest_of(value: Any, size: int) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode("ascii"), digest_size=size).hexdigest()
 
 
 def _body(line: Line) -> dict[str, Any]:
-    gist_of_it = {"gist": line.gist} if line.gist else {}
+    more = {name: value for name, value in (("gist", line.gist), ("batch", line.batch)) if value}
     return {
         "at": line.at_ms,
         "process": line.process,
@@ -233,7 +178,7 @@ def _body(line: Line) -> dict[str, Any]:
         "to": line.after,
         "why": line.why,
         "previous": line.previous,
-        **gist_of_it,
+        **more,
     }
 
 
@@ -248,14 +193,3 @@ def state_word(entry: Entry | None) -> str:
     if entry is None:
         return ""
     return f"{entry.status}/{entry.wake_status}" if entry.wake_status else str(entry.status)
-
-
-def _why(number: str, after: Entry) -> str:
-    why = WHY.get(number, "")
-    if number == "T8":
-        return f"{why}: {after.decision} by {after.responded_by}"
-    if number == "T25":
-        return f"{why}: {after.fields.get('abandonReason', '')}"
-    if number == "T19":
-        return "the agent has been told" if after.wake_status == "delivered" else "the agent could not be told"
-    return why

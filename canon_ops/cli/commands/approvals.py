@@ -22,6 +22,7 @@ from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Need, Standing, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore
+from canon_hermes_plugin.state_place import approvals_record
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Raw, Result, Table
@@ -125,7 +126,8 @@ _SINCE = click.option("--since", metavar="TIME", help="Only approvals requested 
 def registry_of(context: Context) -> ApprovalStore:
     """The registry of this user's Canon home."""
     paths = canon_paths_from_disk(context.home.path, context.environ)
-    return ApprovalStore(paths.detached_approvals_file, process="canon-ops")
+    record = approvals_record(context.home.path)
+    return ApprovalStore(paths.detached_approvals_file, process="canon-ops", elsewhere=record)
 
 
 @declare(

@@ -12,7 +12,7 @@ import click
 
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail import Line as TrailLine
-from canon_hermes_plugin.approvals.trail import Trouble
+from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.approvals import registry_of, time_text
 from canon_ops.cli.context import Context

@@ -19,13 +19,15 @@ from canon_hermes_plugin.approvals.events import (
     ClaimConsume,
     ClaimWake,
     Decided,
+    Event,
     FinishConsume,
     FinishWake,
     Reserve,
     StillPending,
 )
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.approvals.trail import read_lines, sealed, shortened
+from canon_hermes_plugin.approvals.trail import Line, read_rows, sealed
+from canon_hermes_plugin.approvals.trail_writer import shortened
 from canon_hermes_plugin.owner import Owner
 from canon_ops.files.disk import Disk, DiskError
 from canon_ops.runtime.clock import ManualClock
@@ -143,14 +145,11 @@ def _line(store: ApprovalStore, approval_id: str, number: int):  # type: ignore[
 
 def test_a_crash_between_trail_and_registry_is_no_crime(store: ApprovalStore) -> None:
     """The trail is ahead by one batch: nothing is wrong, and the next change says what became of it."""
-    registry = store.file.read_bytes()
     store.apply([Request(f"hermes-{n}", Reserve(f"hermes-{n}", "c", "c", 9e12, OWNER)) for n in (3, 4)])
     CLOCK._elapsed_s += 1
     store.apply_one("hermes-3", Activate("c", 9e12, "owner-1"))
-    middle = store.file.read_bytes()
     CLOCK._elapsed_s += 1
-    store.apply_one("hermes-3", ClaimConsume("k"))
-    store.file.write_bytes(middle)  # the registry's replacement never happened
+    lose_the_registry(store, "hermes-3", ClaimConsume("k"))
 
     again = ApprovalStore(store.file, clock=CLOCK, process="gateway 8")
     assert again.audit()[2] == []
@@ -159,7 +158,6 @@ def test_a_crash_between_trail_and_registry_is_no_crime(store: ApprovalStore) ->
     numbers = [line.number for line in again.audit()[1] if line.approval_id == "hermes-3"]
     assert numbers == ["T1", "T2", "T5", "void", "T5"]
     assert again.audit()[2] == []
-    assert registry != middle
 
 
 def test_an_approval_that_was_dropped_is_not_taken_back(store: ApprovalStore) -> None:
@@ -176,16 +174,17 @@ def test_an_approval_that_was_dropped_is_not_taken_back(store: ApprovalStore) ->
     assert again.audit()[2] == []
 
 
-def test_a_torn_line_is_found_and_not_built_upon(store: ApprovalStore) -> None:
-    """A write that a power cut tore off stays visible; the lines after it are whole."""
+def test_a_torn_line_is_no_crime(store: ApprovalStore) -> None:
+    """Half a line that a power cut left is nobody's work: it goes with the next change."""
     with store.trail.file.open("ab") as trail:
         trail.write(b'{"at": 17')
     again = ApprovalStore(store.file, clock=CLOCK)
+    assert again.audit()[2] == []
+
     life(again, "hermes-3")
 
-    troubles = again.audit()[2]
-
-    assert [(trouble.line, trouble.what) for trouble in troubles] == [(13, "is no line of the trail")]
+    assert again.audit()[2] == []
+    assert b'{"at": 17' not in {row[:9] for row in store.trail.file.read_bytes().splitlines() if b"}" not in row}
 
 
 def test_two_processes_write_one_chain(store: ApprovalStore) -> None:
@@ -240,14 +239,15 @@ def test_an_edited_entry_does_not_fit_its_trail(store: ApprovalStore, changes: d
 def test_lines_of_an_earlier_version_are_still_good(store: ApprovalStore) -> None:
     """A trail that was begun before lines had a digest of their entry goes on, and its chain is whole."""
     old, head = [], "0" * 32
-    for line in read_lines(store.trail.read())[0]:
-        old.append(sealed(replace(line, gist="", previous=head)))
+    for line in lines_of(store):
+        old.append(sealed(replace(line, gist="", batch="", previous=head)))
         head = old[-1].digest
     store.trail.file.write_text("".join(f"{line.text}\n" for line in old))
     root = json.loads(store.file.read_text())
     for line in old:
         root[line.approval_id]["auditDigest"] = line.digest
     store.file.write_text(json.dumps(root))
+    store.file.with_name(".detached-approvals.heads").unlink()
 
     life(ApprovalStore(store.file, clock=CLOCK), "hermes-3")
 
@@ -278,12 +278,21 @@ def test_a_change_that_did_not_get_into_the_registry(store: ApprovalStore) -> No
 class NoRename(Disk):
     """A disk on which the registry cannot be replaced for a while."""
 
-    is_full = False
+    def __init__(self, *, is_full: bool = False) -> None:
+        self.is_full = is_full
 
     def rename(self, source: Path, target: Path) -> None:
         if self.is_full:
             raise OSError(errno.ENOSPC, "full")
         super().rename(source, target)
+
+
+def lose_the_registry(store: ApprovalStore, approval_id: str, event: Event) -> None:
+    """The trail is told of a change, and then a crash comes."""
+    with pytest.raises(DiskError):
+        ApprovalStore(store.file, clock=store._clock, process="gateway 6", disk=NoRename(is_full=True)).apply_one(
+            approval_id, event
+        )
 
 
 class Unsynchronised(Disk):
@@ -311,62 +320,61 @@ def test_the_trail_of_a_long_life_is_bounded(tmp_path: Path, monkeypatch: pytest
         clock._elapsed_s += 86_400
         store.apply_one(name, Reserve(name, "convo-1", "c", 9e15, OWNER, expected_responder="owner-1"))
         store.apply_one(name, Activate("c", 9e15, "owner-1"))
-        before = store.file.read_bytes()
-        store.apply_one(name, ClaimConsume("k"))
         if day % 5 == 0:
-            file.write_bytes(before)  # killed before the registry followed
+            lose_the_registry(store, name, ClaimConsume("k"))
             stores[day % 2] = store = ApprovalStore(file, clock=clock, process="gateway 9", disk=disk)
             assert store.audit()[2] == []
             clock._elapsed_s += 1
-            store.apply_one(name, ClaimConsume("k"))
+        store.apply_one(name, ClaimConsume("k"))
         store.apply_one(name, FinishConsume("k", Decided(Decision.DENY, "owner-1"), wakes=False))
         assert store.audit()[2] == []
         sizes.append(store.trail.file.stat().st_size)
 
     _, lines, _ = stores[0].audit()
     assert max(sizes[50:]) <= 1.5 * max(sizes[:50])
-    assert [line.number for line in lines if line.approval_id == "for-ever"] == ["kept"]
+    of_it = [line.number for line in lines if line.approval_id == "for-ever"]
+    assert set(of_it) == {"kept"}
+    assert len(of_it) <= 2
     assert lines[0].number == "cut"
 
 
-def test_turns_about_read_only_what_is_new(store: ApprovalStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two processes that write by turns read each other's lines, and not the whole trail every time."""
+def lines_of(store: ApprovalStore) -> list[Line]:
+    return [row.line for row in read_rows(store.trail.read())[0] if row.line is not None]
+
+
+def test_turns_about_read_nothing(store: ApprovalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that write by turns trust the record that each leaves for the other, and not read the trail."""
     other = ApprovalStore(store.file, clock=CLOCK, process="gateway 8")
     life(other, "hermes-3")
     life(store, "hermes-4")
-    offsets: list[int] = []
-    whole = trail_file.TrailFile.read
-
-    def read(self: trail_file.TrailFile, offset: int = 0) -> bytes:
-        offsets.append(offset)
-        return whole(self, offset)
-
-    monkeypatch.setattr(trail_file.TrailFile, "read", read)
+    monkeypatch.setattr(trail_file.TrailFile, "read", lambda self: pytest.fail("the trail was read"))
     for number in range(5, 9):
         life([store, other][number % 2], f"hermes-{number}")
 
-    assert len(offsets) == 4
-    assert all(offset > 0 for offset in offsets)
     monkeypatch.undo()
     assert findings(store) == []
 
 
 def test_old_lines_go_with_their_approvals(store: ApprovalStore) -> None:
     """Bounded by the retention: what is dropped is said, and the rest is still bound to it."""
-    data = store.trail.read()
-    lines, _ = read_lines(data)
-    book = store.read()
+    rows, _ = read_rows(store.trail.read())
+    lines, book = lines_of(store), store.read()
     late = CLOCK.now_ms() + RETENTION_MS + 1
 
     only_second = type(book)({"hermes-2": book.entries["hermes-2"]})
-    kept = shortened(lines, only_second, before_ms=late)
-    store.trail.file.write_text("".join(f"{line.text}\n" for line in kept))
+    shorter = shortened(rows, only_second, before_ms=late)
+    assert shorter is not None
+    store.trail.file.write_bytes(shorter)
     store.file.write_bytes(json.dumps({"hermes-2": dict(book.entries["hermes-2"].fields)}).encode())
 
+    kept = lines_of(store)
     assert [(line.number, line.approval_id) for line in kept] == [("cut", ""), ("T8", "hermes-2")]
     assert kept[0].why == "11 older lines were dropped"
     assert store.audit()[2] == []
-    assert shortened(lines, book, before_ms=late)[1] == lines[5], "the last line of an approval that is there stays"
+    shorter = shortened(rows, book, before_ms=late)
+    assert shorter is not None
+    assert shorter.splitlines()[1] == rows[5].raw, "the last line of an approval that is there stays"
+    assert lines[5].approval_id == "hermes-1"
     rewrite(store, lambda rows: [rows[0], *rows[2:]])
     assert findings(store) != []
 
