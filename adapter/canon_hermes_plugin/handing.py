@@ -41,6 +41,7 @@ from canon_ops.wire.retry import reconnect_delays
 
 __all__ = ["Files", "Handing"]
 
+ANYBODY = UserAccess(True, None)
 logger = logging.getLogger(__name__)
 
 
@@ -111,26 +112,33 @@ class Handing:
 
     def admit(self, created: MessageCreated, *, is_our_approval: Callable[[str], bool] = lambda _: False) -> Admission:
         """Decide about a message of the stream, and remember it."""
-        admission = self._admitted(self.state, created, is_our_approval)
+        admission = self._admitted(self.state, created, is_our_approval, self.access)
         self.state = admission.state
         return admission
 
-    def consider(self, created: MessageCreated) -> Admission:
-        """Decide about a message whether it was seen or not; nothing is remembered until the state is taken over."""
-        return self._admitted(replace(self.state, seen=Seen()), created, lambda _: False)
+    def consider(self, created: MessageCreated, *, is_ours: bool = False) -> Admission:
+        """Decide about a message whether it was seen or not; nothing is remembered until the state is taken over.
 
-    def wake_of(self, payload: Any) -> Wake | None:
+        Args:
+            is_ours: we made it; without a sender it is no person's word, so no list of people applies to it.
+        """
+        access = ANYBODY if is_ours and created.message.sender_id is None else self.access
+        return self._admitted(replace(self.state, seen=Seen()), created, lambda _: False, access)
+
+    def wake_of(self, payload: Any, *, is_ours: bool = False) -> Wake | None:
         """The turn that a recorded message may start as things are."""
         created = MessageCreated.parse(payload)
-        verdict = self.consider(created).verdict if created is not None else None
+        verdict = self.consider(created, is_ours=is_ours).verdict if created is not None else None
         return verdict if isinstance(verdict, Wake) else None
 
-    def _admitted(self, state: Inbound, created: MessageCreated, is_our_approval: Callable[[str], bool]) -> Admission:
+    def _admitted(
+        self, state: Inbound, created: MessageCreated, is_our_approval: Callable[[str], bool], access: UserAccess
+    ) -> Admission:
         return inbound.admit_created(
             state,
             created,
             identity=self.identity,
-            access=self.access,
+            access=access,
             is_our_approval=is_our_approval,
             neutralise=self._neutralise,
         )

@@ -99,7 +99,9 @@ class OwnOffers:
             return
         if item_id in seen:
             return  # it has had its turn, or waits for it
-        admission = self._handing.consider(created)  # what is refused is not remembered, so that it may come again
+        admission = self._handing.consider(
+            created, is_ours=True
+        )  # what is refused is not remembered, so that it may come again
         wake = admission.verdict
         if not isinstance(wake, Wake):
             raise NotAdmitted(str(wake))
@@ -199,7 +201,7 @@ class OwnOffers:
         if addressed is None:
             logger.warning("Canon: a decision waits, for we are not in conversation %s", payload.get("conversationId"))
             return None
-        return self._handing.wake_of(addressed)
+        return self._handing.wake_of(addressed, is_ours=True)
 
     async def _again(self, item: Item, adoption: Adoption) -> None:
         remedy = remedy_for(item)
