@@ -19,7 +19,7 @@ from canon_ops.wire.cards.limits import (
     SCHEMA,
     TONES,
 )
-from canon_ops.wire.cards.quick import compiled, is_right
+from canon_ops.wire.cards.quick import bytes_at_most, compiled, is_right
 from canon_ops.wire.cards.rules import (
     NUMBER_BYTES,
     SAME_IDS,
@@ -156,6 +156,13 @@ _measure_card = compiled(
 )
 
 
+def _explain_size(card: Any) -> Errors:
+    is_too_large = exceeds(card, MAX_CARD_BYTES)
+    if is_too_large is None:
+        return ["card is not JSON-serializable"]
+    return [f"card exceeds {MAX_CARD_BYTES} bytes"] if is_too_large else []
+
+
 class _Card:
     """Every error of one card, in order; what is counted and remembered over all its blocks."""
 
@@ -167,12 +174,7 @@ class _Card:
     def explain(self, card: Any) -> Errors:
         if not is_object(card):
             return ["card must be an object"]
-        errors: Errors = []
-        is_too_large = exceeds(card, MAX_CARD_BYTES)
-        if is_too_large is None:
-            errors.append("card is not JSON-serializable")
-        elif is_too_large:
-            errors.append(f"card exceeds {MAX_CARD_BYTES} bytes")
+        errors = _explain_size(card)
         if card.get("schema") != SCHEMA:
             errors.append(f'card.schema must be "{SCHEMA}"')
         errors += unsupported_keys(card, CARD_KEYS, "card")
@@ -230,9 +232,11 @@ def validate_card(value: Any) -> Verdict:
 
     Source: R12.1.
     """
-    if is_right(_measure_card, value, MAX_CARD_BYTES):
+    most_bytes = bytes_at_most(_measure_card, value, MAX_CARD_BYTES)
+    if most_bytes is not None and most_bytes <= MAX_CARD_BYTES:
         return {"ok": True, "errors": []}
-    errors = _Card().explain(value)
+    # One that is right so far has nothing wrong with it but, perhaps, its size.
+    errors = _Card().explain(value) if most_bytes is None else _explain_size(value)
     return {"ok": not errors, "errors": errors}
 
 

@@ -78,6 +78,9 @@ def _numbers(value: Any) -> Iterator[int | float]:
 
 
 def _difference(number: int | float) -> int:
+    """How much longer JavaScript's text is."""
+    if isinstance(number, float) and 1e-4 <= abs(number) < 1e16:  # both write its digits, without an exponent
+        return -len(".0") if number.is_integer() else 0
     python = json.dumps(number)
     javascript = number_text(number)
     return len("null" if javascript in ("NaN", "Infinity", "-Infinity") else javascript) - len(python)

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 
 from canon_ops.wire.cards.javascript import utf16_length
 
-__all__ = ["Doubt", "Measure", "Source", "Written", "compiled", "is_right"]
+__all__ = ["Doubt", "Measure", "Source", "Written", "bytes_at_most", "compiled", "is_right"]
 
 # Measures a value: puts its texts into the list, returns the most bytes that the rest of it takes as JSON.
 Measure = Callable[[Any, list[str]], int]
@@ -57,7 +57,7 @@ class Source:
         self._lines: list[str] = []
         self._depth = 1
         self._variables = 0
-        self.names: dict[str, Any] = {"Doubt": Doubt, "check_text": _check_text}
+        self.names: dict[str, Any] = {"Doubt": Doubt, "utf16_length": utf16_length}
 
     def say(self, line: str) -> None:
         self._lines.append("    " * self._depth + line)
@@ -98,8 +98,12 @@ def compiled(rule: Written) -> Measure:
     return measure
 
 
-def is_right(measure: Measure, value: Any, most_bytes: float = math.inf) -> bool:
-    """Whether a value is right, and takes at most so many bytes as JSON; False means that it has to be explained."""
+def bytes_at_most(measure: Measure, value: Any, limit: float = math.inf) -> int | None:
+    """How many bytes of JSON a right value takes at most; None means that it has to be explained.
+
+    Args:
+        limit: a bound below that need not be a close one.
+    """
     texts: list[str] = []
     try:
         size = measure(value, texts)
@@ -107,18 +111,18 @@ def is_right(measure: Measure, value: Any, most_bytes: float = math.inf) -> bool
         if not (text.isascii() and min(texts) >= "!"):
             # Nothing is blank if nothing is for Python and the one sign that only JavaScript strips is not there.
             if "\ufeff" in text or not all(map(str.strip, texts)):
-                return False
+                return None
             text.encode("utf-32-le")  # the quickest way to meet a surrogate
     except DOUBTS:
-        return False
+        return None
     # No character takes more than six bytes: a control character, \u0000.
-    return size + 6 * len(text) <= most_bytes or size + _json_bytes(text) <= most_bytes
+    most = size + 6 * len(text)
+    return most if most <= limit else size + _json_bytes(text)
 
 
-def _check_text(value: Any, limit: int) -> None:
-    """A text of more than half the characters that it may have."""
-    if len(value) > limit or utf16_length(value) > limit:
-        raise Doubt
+def is_right(measure: Measure, value: Any) -> bool:
+    """Whether a value is right, of whatever size; False means that it has to be explained."""
+    return bytes_at_most(measure, value) is not None
 
 
 def _json_bytes(text: str) -> int:

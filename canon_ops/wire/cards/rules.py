@@ -91,8 +91,9 @@ class Text:
         source.say(f"texts.append({value})")
 
     def write_check(self, value: str, source: Source) -> None:
-        """The same, for a text that is handed on elsewhere."""
-        source.say(f"if len({value}) > {self.limit // 2}: check_text({value}, {self.limit})")
+        """The same, for a text that is handed on elsewhere. No character counts more than twice."""
+        too_long = f"len({value}) > {self.limit} or not {value}.isascii() and utf16_length({value}) > {self.limit}"
+        source.refuse_if(f"len({value}) > {self.limit // 2} and ({too_long})")
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
         if not isinstance(value, str) or is_blank(value):

@@ -12,7 +12,7 @@ from canon_ops.wire.cards import MAX_CARD_BYTES, RUNTIME_CARD_LIMITS, document, 
 from canon_ops.wire.cards.document import _Card, _measure_card
 from canon_ops.wire.cards.javascript import WHITESPACE, as_string, exceeds, number_text
 from canon_ops.wire.cards.limits import BLOCK_KINDS, COLUMN_TYPES, FIELD_TYPES, TONES
-from canon_ops.wire.cards.quick import is_right
+from canon_ops.wire.cards.quick import bytes_at_most, is_right
 from tests.support.card_maker import CardMaker, hostile_values, places
 
 ID = "must match /^[A-Za-z0-9_.:-]{1,80}$/"
@@ -335,7 +335,8 @@ def test_the_tables() -> None:
 
 
 def _is_quickly_right(value: Any) -> bool:
-    return is_right(_measure_card, value, MAX_CARD_BYTES)
+    most_bytes = bytes_at_most(_measure_card, value, MAX_CARD_BYTES)
+    return most_bytes is not None and most_bytes <= MAX_CARD_BYTES
 
 
 def _explained(value: Any) -> list[str]:
@@ -359,6 +360,16 @@ def test_the_quick_yes_is_a_yes(seed: int) -> None:
         assert validate_card(card) == {"ok": not errors, "errors": errors}, card
 
 
+@pytest.mark.parametrize("seed", range(1, 8))
+def test_a_card_near_the_limit_is_only_measured(seed: int) -> None:
+    """What is quickly seen to be right but for its size has no error but that of its size, if it is too large."""
+    card = CardMaker(seed).near_the_limit()
+
+    assert is_right(_measure_card, card)
+    assert validate_card(card)["errors"] == _explained(card)
+    assert len(_explained(card)) <= 1
+
+
 def test_one_wrong_value_at_every_place() -> None:
     """Each hostile value at each place of a card with every kind of block and field: quick and slow agree."""
     whole = _with_everything()
@@ -367,7 +378,7 @@ def test_one_wrong_value_at_every_place() -> None:
         before = holder[key]
         for value in hostile_values():
             holder[key] = value
-            if _is_quickly_right(whole):
+            if is_right(_measure_card, whole):
                 assert not _explained(whole), (key, value)
         holder[key] = before
 
