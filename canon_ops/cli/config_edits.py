@@ -153,13 +153,27 @@ def remove_item(
 def _check(context: Context, path: KeyPath, value: object, argument: str | None, command: str) -> None:
     """Hold the value to what is known of the key; unknown keys take anything."""
     known = find_key(format_path(path), KeyFile.CONFIG)
+    if known is not None and known.refused is not None:
+        raise _bad_value(context, known, None)
     if argument is not None and ((known is not None and known.secret) or secret_parts(path, value)):
-        raise refuse_argument(format_path(path), f"canon-ops {command}")
+        raise refuse_argument(format_path(path), f"canon-ops {_quoted(command)}")
     if known is None:
         _warn_of_lost(context, path)
         return
-    if problem := known.problem(value):
-        raise BadValue(f"{problem}.", fix=f"canon-ops config set {known.name} {_example(known)}")
+    if known.problem(value):
+        raise _bad_value(context, known, value)
+
+
+def _bad_value(context: Context, known: KnownKey, value: object) -> BadValue:
+    from canon_ops.operate.advice import way_to_mend  # an edit that is right needs no advice
+
+    return BadValue(f"{known.problem(value)}.", fix=context.home.own_command(way_to_mend(known, value)))
+
+
+def _quoted(command: str) -> str:
+    """``config set KEY`` for a shell: a key may hold quotes, brackets and blanks."""
+    group, verb, key = command.split(" ", 2)
+    return f"{group} {verb} {shlex.quote(key)}"
 
 
 def _warn_of_lost(context: Context, path: KeyPath) -> None:
@@ -167,12 +181,10 @@ def _warn_of_lost(context: Context, path: KeyPath) -> None:
     if (lost := dropped(path)) is not None:
         instead = f" {lost.instead} is read." if lost.instead else ""
         context.say(f"Warning: {lost.why}{instead}")
+    elif len(path) == 1 and find_key(str(path[0]), KeyFile.DOTENV) is not None:
+        context.say(f"Hint: {path[0]} is a variable of .env: {context.home.own_command(f'env set {path[0]}')}")
     elif (near := near_key(format_path(path), KeyFile.CONFIG)) is not None:
         context.say(f"Hint: {format_path(path)} is not a known key; {near} is.")
-
-
-def _example(known: KnownKey) -> str:
-    return known.allowed[0] if known.allowed else known.type.value.upper()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +265,7 @@ def _refuse_new_secret(editing: Editing, old: ConfigDocument, new: ConfigDocumen
         if part in known:
             known.remove(part)
         elif part in editing.argument:
-            raise refuse_argument(format_path(here), f"canon-ops {editing.label}")
+            raise refuse_argument(format_path(here), f"canon-ops {_quoted(editing.label)}")
 
 
 def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Block]:

@@ -13,6 +13,7 @@ when there is nothing to do. The way of an edit:
 
 from __future__ import annotations
 
+import shlex
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -263,7 +264,7 @@ class ConfigDocument:
         if isinstance(node, yaml.SequenceNode):
             raise NoSuchIndex(
                 f"{format_path(here)} has {len(node.value)} items; {format_path((*here, rest[0]))} is none of them",
-                fix=f"canon-ops config add {format_path(here)} ITEM",
+                fix=f"canon-ops config add {shlex.quote(format_path(here))} ITEM",
                 **where,
             )
         if isinstance(node, yaml.ScalarNode):

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from canon_ops.errors import RefusedError, UsageError
-from canon_ops.files.dotenv_editor import ALL_READERS, DotenvDocument
+from canon_ops.files.dotenv_editor import ALL_READERS, BadName, DotenvDocument
 from canon_ops.files.dotenv_lint import EnvProblem, fix_dotenv, lint_dotenv
 from canon_ops.files.dotenv_readers import Reader
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import Transaction, edit_files
+from canon_ops.files.values import parse_value
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.keys import DENIED_VARIABLES, KeyFile, find_key, is_public_name, is_secret_name
 from canon_ops.hermes.managed_scope import managed_scope
+from canon_ops.operate.advice import way_to_mend
 from canon_ops.operate.dotenv_diff import dotenv_diff
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.writing import Writing, Written
@@ -98,8 +100,10 @@ def set_variable(writing: Writing, name: str, value: str, *, readers: Collection
         )
     known = find_key(name, KeyFile.DOTENV)
     if known is not None and (problem := known.problem(value)):
-        allowed = "|".join(known.allowed) or known.type.value.upper()
-        raise BadVariable(f"{problem}.", fix=writing.home.own_command(f"env set {name} {allowed}"))
+        raise BadVariable(f"{problem}.", fix=writing.home.own_command(way_to_mend(known, value)))
+    if (key := find_key(name, KeyFile.CONFIG)) is not None:
+        fix = writing.home.own_command(way_to_mend(key, parse_value(value)))
+        raise BadName(f"{name} is no variable, but a key of config.yaml", fix=fix)
     return _edited(writing, name, lambda document: document.set(name, value, readers=readers))
 
 

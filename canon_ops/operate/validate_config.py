@@ -6,6 +6,7 @@ is almost a known one.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +14,8 @@ from typing import Any, Literal
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_path import format_path
 from canon_ops.files.yaml_survey import bare_words, keys_twice
-from canon_ops.hermes.keys import KeyFile, KeyType, KnownKey, dropped, find_key, near_key
+from canon_ops.hermes.keys import KeyFile, KeyType, dropped, find_key, near_key
+from canon_ops.operate.advice import set_words, way_to_mend
 
 __all__ = ["ConfigFault", "Severity", "validate_config"]
 
@@ -56,29 +58,22 @@ def _of_keys(document: ConfigDocument) -> Iterator[ConfigFault]:
             if value is not None and (problem := known.problem(value)):
                 # A bare off is no text, but Hermes takes it for the word in most places (BR-07).
                 severity: Severity = "warning" if known.type is KeyType.STR and isinstance(value, bool) else "error"
-                yield _fault(document, path, severity, "config_value", f"{problem}.", _way_to_mend(known, value))
+                yield _fault(
+                    document, path, severity, "config_value", f"{problem}.", f"canon-ops {way_to_mend(known, value)}"
+                )
             continue
         if any(dotted.startswith(f"{above}.") for above in hidden):
             continue
         if (lost := dropped(path)) is not None:
             hidden.add(dotted)
-            fix = f"canon-ops config set {lost.instead} VALUE" if lost.instead else f"canon-ops config unset {dotted}"
+            unset = f"canon-ops config unset {shlex.quote(dotted)}"
+            fix = f"canon-ops {set_words(lost.instead, value)} && {unset}" if lost.instead else unset
             yield _fault(document, path, "warning", "config_dropped_key", lost.why, fix)
         elif (near := near_key(dotted, KeyFile.CONFIG)) is not None:
             hidden.add(dotted)
             message = f"{dotted} is not a known key; {near} is."
-            yield _fault(document, path, "info", "config_near_miss", message, f"canon-ops config unset {dotted}")
-
-
-def _way_to_mend(known: KnownKey, value: Any) -> str:
-    if known.refused is not None:
-        return f"canon-ops config unset {known.name}"
-    if known.type is KeyType.LIST and isinstance(value, str):
-        return f"canon-ops config add {known.name} ITEM --convert"
-    example = known.allowed[0] if known.allowed else known.type.value.upper()
-    if known.type is KeyType.BOOL and str(value).lower() in ("true", "false"):
-        example = str(value).lower()  # in quotes it is a text (BR-08)
-    return f"canon-ops config set {known.name} {example}"
+            fix = f"canon-ops {set_words(near, value)} && canon-ops config unset {shlex.quote(dotted)}"
+            yield _fault(document, path, "info", "config_near_miss", message, fix)
 
 
 def _doubled(document: ConfigDocument) -> Iterator[ConfigFault]:

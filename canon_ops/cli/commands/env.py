@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import ExitCode, RefusedError, UsageError
 from canon_ops.files.dotenv_lint import EnvProblem
 from canon_ops.files.dotenv_readers import Reader
-from canon_ops.hermes.keys import KeyFile, is_public_name, is_secret_name, is_secret_variable, near_key
+from canon_ops.hermes.keys import KeyFile, find_key, is_public_name, is_secret_name, is_secret_variable, near_key
 from canon_ops.lean import dataclass
 from canon_ops.operate.edit_env import EnvEdited, EnvFixed, fix_env, lint_env, set_variable, unset_variable
 from canon_ops.operate.list_credentials import Place
@@ -162,7 +163,9 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
         problem = Problem(
             "env_absent",
             f"Nothing sets {name}, in {context.home.env_file} or in the environment.",
-            context.home.own_command(f"env set {name}"),
+            context.home.own_command(
+                f"config get {name}" if find_key(name, KeyFile.CONFIG) else f"env set {shlex.quote(name)}"
+            ),
         )
         return Result(VariableFound(name, False, None, False, None, ()), (), ExitCode.FAILED, (problem,))
     masked = is_secret_variable(name, found.value)
@@ -176,7 +179,7 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
         return Result(report, (Raw(f"{found.value}\n"),), reveals=True)
     if not context.session.for_people and not context.options.json:
         raise RefusedError(
-            f"{name} is secret, and this is no terminal.", fix=f"canon-ops env get {name} --reveal --yes"
+            f"{name} is secret, and this is no terminal.", fix=f"canon-ops env get {shlex.quote(name)} --reveal --yes"
         )
     return Result(report, (Raw(f"{Secret(found.value).hint()}\n"),))
 
@@ -224,7 +227,7 @@ def set_command(
     """
     given = value_elsewhere(context, value, from_stdin=from_stdin, file=file, variable=variable)
     if value is not None and is_secret_variable(name, value):
-        raise refuse_argument(name, f"canon-ops env set {name}")
+        raise refuse_argument(name, f"canon-ops env set {shlex.quote(name)}")
     is_secret = is_secret_name(name)
     text = value if value is not None else given if given is not None else ask_value(context, name, is_secret=is_secret)
     if is_secret:
@@ -294,10 +297,10 @@ def lint_command(context: Context, write: WriteOptions, fix: bool) -> Result:
 
 def _agree_to_reveal(context: Context, name: str) -> None:
     if context.options.json:
-        raise UsageError("No secret is ever put into JSON.", fix=f"canon-ops env get {name} --reveal")
+        raise UsageError("No secret is ever put into JSON.", fix=f"canon-ops env get {shlex.quote(name)} --reveal")
     if not context.session.streams.out.is_terminal and not context.options.yes:
         raise RefusedError(
-            f"{name} is secret, and stdout is no terminal.", fix=f"canon-ops env get {name} --reveal --yes"
+            f"{name} is secret, and stdout is no terminal.", fix=f"canon-ops env get {shlex.quote(name)} --reveal --yes"
         )
 
 

@@ -123,8 +123,9 @@ def _told(examination: Examination, status: Status, faults: Sequence[ConfigFault
 
 def _finding(examination: Examination, status: Status, fault: ConfigFault, repair: Repair | None = None) -> Finding:
     place = Place(str(examination.home.config_file), fault.line, fault.column, fault.path)
-    program, _, words = (fault.fix or "").partition(" ")
-    fix = examination.command(words) if program == "canon-ops" else fault.fix
+    fix = fault.fix
+    if fix is not None and fix.startswith("canon-ops "):  # two commands, where one moves what the other removes
+        fix = " && ".join(map(examination.command, fix.removeprefix("canon-ops ").split(" && canon-ops ")))
     return Finding(status, fault.message, Fix(fix, repair) if fix else None, place, {"code": fault.code})
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.repair import FinishChanges
+from canon_ops.errors import CanonOpsError
 
 if TYPE_CHECKING:
     from canon_ops.files.interrupted import Interrupted
@@ -18,7 +20,9 @@ __all__ = ["CHECKS"]
 def _interrupted(examination: Examination) -> Answer:
     from canon_ops.operate.interrupted import find_interrupted_changes, history_folders
 
-    folders = history_folders(examination.home, examination.environ)
+    folders: tuple[Path, ...] = (examination.home.path,)
+    with suppress(CanonOpsError):  # .env may move Canon's home, and cannot be read: env.parse tells
+        folders = history_folders(examination.home, examination.environ)
     found = tuple(_finding(examination, each) for each in find_interrupted_changes(folders))
     return found or Finding(Status.OK, "Every command that writes came to its end.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from pathlib import Path
 
 import pytest
@@ -135,7 +136,7 @@ def test_a_secret_is_no_argument(program: Runner, config: Path, key: str, value:
     done = program("config", "set", key, "--stdin", "--diff", *kind, stdin=f"{value}\n")
 
     assert (refused.code, untouched) == (2, SERVER)
-    assert f"fix: canon-ops config set {key}   # or --stdin" in refused.err
+    assert f"fix: canon-ops config set {shlex.quote(key)}   # or --stdin" in refused.err
     assert done.code == 0
     assert "newkey99" in config.read_text()
     assert "newkey99" not in refused.out + refused.err + done.out + done.err
