@@ -5,11 +5,12 @@ Source: Canon wire 1.5; canon-adapter R2.3, SC.5, D20.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from canon_ops.client.deadline import within
-from canon_ops.client.errors import LOOK_AT_THE_NETWORK, TransportFailure
+from canon_ops.client.errors import LOOK_AT_THE_NETWORK, NothingCanBeSent, RequestFailed, TransportFailure
 from canon_ops.client.transport import HttpClient
 from canon_ops.errors import RefusedError, UnreachableError
 from canon_ops.runtime.clock import Clock
@@ -50,12 +51,15 @@ async def verify_environment(
     *,
     clock: Clock,
     timeout_s: float = TIMEOUT_S,
+    cure: Callable[[str, str], str] | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> tuple[Probe, Probe]:
     """Probe the API, then the stream; no key is sent.
 
     Args:
         timeout_s: for each probe as a whole.
+        cure: what helps when a service, ``API`` or ``stream``, does not answer at its URL or is another one. Their own
+            advice is the doctor, which looks at the endpoints that are configured.
 
     Raises:
         EnvironmentMismatch: not the environment of ``connection``; trying again makes no sense.
@@ -64,9 +68,15 @@ async def verify_environment(
     """
     http = HttpClient(timeout_s=timeout_s, transport=transport)
     try:
-        api, stream = [
-            await _probe(http, connection, service, url, clock, timeout_s) for service, url in probe_urls(connection)
-        ]
+        probes = []
+        for service, url in probe_urls(connection):
+            try:
+                probes.append(await _probe(http, connection, service, url, clock, timeout_s))
+            except (RequestFailed, ServiceUnavailable, EnvironmentMismatch) as trouble:
+                if cure is not None and not isinstance(trouble, NothingCanBeSent):
+                    trouble.fix = cure(service, url)
+                raise
+        api, stream = probes
         return api, stream
     finally:
         await http.aclose()

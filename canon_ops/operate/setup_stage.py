@@ -24,7 +24,7 @@ from canon_ops.operate.local_files import LocalFilesStore
 from canon_ops.operate.profile_key import new_reference
 from canon_ops.operate.rewinding import Rewinding
 from canon_ops.operate.setup_answers import BadAnswer, SetupAnswers, SetupResult, Way
-from canon_ops.operate.setup_trouble import until_it_works
+from canon_ops.operate.setup_trouble import reach_it, until_it_works
 from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.credentials import Resolution, chosen_profile, load_profiles
@@ -139,7 +139,7 @@ class SetupStage:
 
         def ask_it() -> None:
             with self.prompts.progress(f"Checking {connection.environment_id} at {connection.base_url}"):
-                asyncio.run(verify_environment(connection, clock=clock, timeout_s=timeout_s))
+                asyncio.run(verify_environment(connection, clock=clock, timeout_s=timeout_s, cure=reach_it))
 
         if connection not in self._verified:
             until_it_works(self.prompts, ask_it)

@@ -5,6 +5,7 @@ Nobody is asked where nobody is there: the trouble is then raised as it is.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -14,10 +15,19 @@ from canon_ops.errors import CanonOpsError, ExitCode, RefusedError
 from canon_ops.operate.prompts import Choice, GoneBack, MissingAnswer, Question
 from canon_ops.operate.rewinding import Rewinding
 
-__all__ = ["ask_what_now", "until_it_works"]
+__all__ = ["ask_what_now", "reach_it", "until_it_works"]
 
 T = TypeVar("T")
 _OF_CANON = (EnvironmentMismatch, RequestFailed, ServiceUnavailable)
+
+
+def reach_it(service: str, url: str) -> str:
+    """What helps when one of Canon's services does not answer, or answers for another environment.
+
+    The address was just given and is configured nowhere yet, so the doctor would look at another one.
+    """
+    option = {"API": "--base-url", "stream": "--stream-url"}[service]
+    return f"see from this machine what answers there: curl -sS {shlex.quote(url)}; another address: {option} URL"
 
 
 def until_it_works(

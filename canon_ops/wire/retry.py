@@ -54,7 +54,7 @@ RECONNECT_MAX_S = 30.0
 class TransportKind(StrEnum):
     """How a connection failed, in the words of those who read logs."""
 
-    REFUSED = "connection refused"
+    REFUSED = "no connection"
     """Nothing was sent: no route, no listener, an unknown name, a failed TLS handshake."""
     CONNECT_TIMEOUT = "connect timeout"
     READ_TIMEOUT = "read timeout"

@@ -296,22 +296,31 @@ def test_an_environment_that_is_not_itself_gets_no_registration(
 
     ran = program("setup", "canon", *registering(canon))
 
+    url, option = f"{canon.endpoints.api}/healthz/", "--base-url"
+    if where:
+        url, option = f"{canon.endpoints.stream}/health", "--stream-url"
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.splitlines()[-1].startswith(("Error: ", "  fix: "))
+    *_, error, fix = ran.err.splitlines()
+    assert error.startswith("Error: ") and url in error
+    assert fix == f"  fix: see from this machine what answers there: curl -sS {url}; another address: {option} URL"
     assert canon.human.registrations() == []
     assert list(home.iterdir()) == []
 
 
-def test_an_unreachable_canon_is_exit_3(program: Runner, home: Path) -> None:
-    """Nobody listens there: one sentence, nothing written."""
-    ran = program(
-        "setup", "canon", "--environment", "canon-dev-v1", "--base-url", "http://127.0.0.1:9",
-        "--stream-url", "http://127.0.0.1:9", "--canon-profile", "ops", "--timeout", "2",
-    )  # fmt: skip
+NOBODY = "http://127.0.0.1:9"
 
+
+@pytest.mark.parametrize("option", ["--base-url", "--stream-url"])
+def test_an_unreachable_canon_is_exit_3(program: Runner, home: Path, canon: CanonSandbox, option: str) -> None:
+    """Nobody listens there: one sentence, nothing written; the fix is about that address and its option."""
+    ran = program("setup", "canon", *registering(canon), option, NOBODY, "--timeout", "2")
+
+    url = f"{NOBODY}/{'healthz/' if option == '--base-url' else 'health'}"
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.splitlines()[-2].startswith("Error: No answer to GET http://127.0.0.1:9/healthz/")
-    assert ran.err.splitlines()[-1] == "  fix: canon-ops doctor --area net"
+    *_, error, fix = ran.err.splitlines()
+    assert error.startswith(f"Error: No answer to GET {url}: no connection (")
+    assert fix == f"  fix: see from this machine what answers there: curl -sS {url}; another address: {option} URL"
+    assert canon.human.registrations() == []
     assert list(home.iterdir()) == []
 
 
