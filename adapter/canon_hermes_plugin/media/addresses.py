@@ -2,7 +2,8 @@
 
 A message can hold any link, and the gateway stands inside somebody's network. So a link is split once, its name is
 resolved once, *all* its addresses are judged, and the connection goes to one of those and nothing else: between the
-check and the connection no name server is asked again (rebinding). Each target of a redirect is a new link.
+check and the connection no name server is asked again (rebinding). Each target of a redirect is a new link. Which
+addresses are whose inside stands in special_addresses.py.
 
 Source: Canon wire 10.4; Canon adapter R4.3; defect D30.
 """
@@ -12,19 +13,23 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
+
+from canon_hermes_plugin.media.special_addresses import Address, carried_in, is_metadata, is_special
 
 __all__ = ["Link", "Refused", "allowed_addresses", "follow", "read_link"]
 
-Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-
 _PORTS: Final = {"http": 80, "https": 443}
-_NAMES_NEVER: Final = frozenset({"metadata.google.internal", "metadata.goog"})
-_NEVER: Final = tuple(ipaddress.ip_network(text) for text in ("169.254.0.0/16", "fd00:ec2::254/128", "100.100.100.200"))
-_SHARED: Final = ipaddress.ip_network("100.64.0.0/10")  # carriers and overlay networks; neither private nor global
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
-_COMPATIBLE: Final = ipaddress.ip_network("::/96")
+_NAMES_NEVER: Final = frozenset(
+    {
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.azure.internal",
+        "instance-data",
+        "instance-data.ec2.internal",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,31 +130,9 @@ def allowed_addresses(resolved: Sequence[str], *, allow_private: bool) -> tuple[
 
 
 def _fault_of(address: Address, *, allow_private: bool) -> str | None:
-    for each in (address, *_inside(address)):
-        if any(each in network for network in _NEVER if network.version == each.version):
+    for each in (address, *carried_in(address)):
+        if is_metadata(each):
             return "its address is a metadata service's"
-        if not allow_private and _is_internal(each):
+        if not allow_private and is_special(each):
             return "its address is not a public one"
     return None
-
-
-def _is_internal(address: Address) -> bool:
-    return (
-        address.is_private
-        or address.is_loopback
-        or address.is_link_local
-        or address.is_reserved
-        or address.is_multicast
-        or address.is_unspecified
-        or (address.version == 4 and address in _SHARED)
-    )
-
-
-def _inside(address: Address) -> tuple[Address, ...]:
-    """The IPv4 addresses that an IPv6 address carries: a gateway on the way may go there."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return ()
-    carried = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
-        carried.append(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
-    return tuple(one for one in carried if one is not None)
