@@ -37,9 +37,10 @@ test-hosts: $(STAMP)  ## the core of the end-to-end set on every host, or SET=wh
 test-rows: $(STAMP)  ## the suite with the lowest dependencies, the newest, and beside each host's pins (ROWS=lowest chooses)
 	$(BIN)/python -m scripts.test_rows --rows "$(ROWS)" --pythons "$(PYTHONS)" $(TEST_ARGS)
 
-test-elsewhere: test-contract  ## on one Python: the contract suite, the other hosts, the refused one, the lowest dependencies and the newest
+test-elsewhere: test-contract test-sdk  ## on one Python: the contract suites, the other hosts, the refused one, the lowest dependencies and the newest, three minutes of soak-borgee
 	$(MAKE) test-hosts HOSTS="0.18.2 0.21.0.post1 next refused" PYTHONS=here SET=whole
 	$(MAKE) test-rows ROWS="lowest newest" PYTHONS=here
+	$(MAKE) soak-borgee SOAK_S=180
 
 mutants: $(STAMP)  ## put each known defect back, one at a time: the tests that its patch names must fail (MUTANTS=D23 chooses)
 	$(BIN)/python -m scripts.mutants --only "$(MUTANTS)"
@@ -81,9 +82,12 @@ test-contract: $(STAMP)  ## the suite that the published plugins pass, with our 
 
 test-interop: $(STAMP)  ## the sandboxes against the published plugins in real gateways and the published Borgee clients (made in .hosts, once)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_registration.py tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
-	$(BIN)/python -m pytest tests/contract/test_borgee_client.py tests/contract/test_borgee_bytes.py $(TEST_ARGS)
+	$(MAKE) test-sdk
 	$(BIN)/python -m pytest -m long tests/acceptance/test_borgee_published_inbox.py $(TEST_ARGS)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_approvals_published.py $(TEST_ARGS)
+
+test-sdk: $(STAMP)  ## the loopback Borgee server against the published Borgee clients, and against bytes written by hand (made in .hosts, once)
+	$(BIN)/python -m pytest tests/contract/test_borgee_client.py tests/contract/test_borgee_bytes.py $(TEST_ARGS)
 
 test-cards: $(STAMP)  ## CARDS=120000 cards: one verdict from our validator and the published one (made in .hosts, once)
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_cards_published.py $(TEST_ARGS)
@@ -95,7 +99,7 @@ test-keyring: $(STAMP) test-tools  ## the keyring against a real Secret Service,
 	CI=1 $(BIN)/python -m pytest tests/acceptance/test_keyring_service.py tests/unit/keyring $(TEST_ARGS)
 
 test-heal: $(STAMP)  ## bring comments back into every file of the corpus as two hosts and a running gateway rewrote it
-	$(BIN)/python -m pytest -m long -s tests/acceptance/test_heal_hermes.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long -s tests/acceptance/test_heal_hermes.py tests/property/test_heal.py $(TEST_ARGS)
 
 test-surface: $(STAMP) test-tools  ## every command on every stream as the real script, every width and every kill of the wizard, all shells
 	$(BIN)/python -m pytest tests/acceptance/test_cli_streams.py tests/acceptance/test_cli_setup.py tests/acceptance/test_hermes_setup.py tests/acceptance/test_completion_shells.py $(TEST_ARGS)
@@ -110,7 +114,7 @@ test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh envi
 	WORKERS=$(WORKERS) scripts/test_wheel.sh $(PYTHON)
 
 crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_creds_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_creds_crash.py tests/acceptance/test_setup_borgee_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
 
 test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation, switched off, stopped
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_gateway.py $(TEST_ARGS)
@@ -138,7 +142,7 @@ soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault
 
 fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and every find there ever was (FUZZ_SEED chooses)
 	FUZZ_N=$(or $(FUZZ_N),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),1) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(TEST_ARGS)
-	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py tests/property/test_config_editor.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
 	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done

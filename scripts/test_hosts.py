@@ -31,7 +31,7 @@ NEXT = ("0.22.2.post1",)  # must not fail the target; Hermes host, 14
 REFUSED = ("0.17.0",)
 PYTHONS = ("3.11", "3.12", "3.13")
 GROUPS = {"next": NEXT, "refused": REFUSED}
-END_TO_END = "host and not long"
+END_TO_END = {"core": "host and not long", "whole": "host and (not long or everywhere)"}
 CORE = (
     *(
         f"tests/acceptance/{name}"
@@ -102,7 +102,7 @@ def row(release: str, minor: str, which: str = "whole") -> Row:
     return Row(
         (release, minor),
         environment or None,
-        END_TO_END,
+        END_TO_END[which],
         REFUSAL_TESTS if release in REFUSED else SETS[which],
         counts=release not in NEXT,
         hermes=release,

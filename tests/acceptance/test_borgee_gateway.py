@@ -13,7 +13,7 @@ a second process                                       test_a_second_gateway_of_
 decisions through the socket and without a gateway     test_what_a_kill_leaves_waits_for_a_person
 =====================================================  ==============================================================
 
-On the other audited hosts the set runs with ``make test-hosts``.
+On the other audited hosts the set runs with ``make test-hosts SET=whole``, the long ones included.
 """
 
 from __future__ import annotations
@@ -196,6 +196,7 @@ def test_a_second_gateway_of_the_home_is_kept_out(stage: BorgeeStage, tmp_path: 
 
 
 @pytest.mark.long
+@pytest.mark.everywhere
 def test_what_a_kill_leaves_waits_for_a_person(tmp_path: Path) -> None:
     """Killed in mid-turn: nothing runs twice; one is requeued through the gateway, one discarded without it."""
     with borgee_stage(tmp_path) as stage:
@@ -229,6 +230,7 @@ def test_what_a_kill_leaves_waits_for_a_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.everywhere
 def test_an_agent_that_is_switched_off_is_down_and_its_turn_ends(tmp_path: Path) -> None:
     """W28: the socket is closed, the state says why, the turn is not cancelled, and nothing new is taken."""
     with borgee_stage(tmp_path) as stage:
@@ -246,6 +248,7 @@ def test_an_agent_that_is_switched_off_is_down_and_its_turn_ends(tmp_path: Path)
 
 
 @pytest.mark.long
+@pytest.mark.everywhere
 def test_a_turn_that_a_stop_interrupts_is_not_lost(tmp_path: Path) -> None:
     """Hermes interrupts what runs and calls that a success; without an answer the receipt is in doubt."""
     with borgee_stage(tmp_path) as stage:

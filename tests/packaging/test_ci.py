@@ -54,3 +54,17 @@ def test_ci_fails_with_what_it_runs(tmp_path: Path) -> None:
     code, _calls = calls_of_ci(tmp_path, {}, code=2)
 
     assert code == 2
+
+
+def test_each_long_test_is_in_a_target() -> None:
+    """What `make test` leaves out some other target runs: a test in no target proves nothing."""
+    recipes = (CHECKOUT / "Makefile").read_text(encoding="utf-8").splitlines()
+    running = "\n".join(line for line in recipes if "pytest" in line and '-m "not long"' not in line)
+    long_ones = {
+        file.relative_to(CHECKOUT)
+        for file in (CHECKOUT / "tests").rglob("test_*.py")
+        if "mark.long" in file.read_text(encoding="utf-8") and file != Path(__file__)
+    }
+
+    assert len(long_ones) > 20
+    assert {file for file in long_ones if str(file) not in running and f"{file.parent} " not in running} == set()

@@ -7,11 +7,16 @@ down each text that it is given before it does anything else; that file is what 
 
 ``KILL=claim:after:3`` in the environment kills the process at the third call of that method of the inbox, before or
 after it was carried out. It ends when a line comes on standard input, and says "ready" when it is connected.
+
+Some steps are rare. A process that is to die at one of these brings it about: ``give_back`` (the claim of a command
+takes longer than its turn), ``doubt`` (the host puts a text behind a turn and drops it), ``quarantine_processing`` (a
+command does not come to an end in its time).
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
 import sys
@@ -24,24 +29,46 @@ from borgee_hermes import probe
 from borgee_hermes.host import HostLocks, load_host
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.place import inbox_file
+from borgee_hermes.lanes.dispatch import Dispatcher
 from borgee_hermes.locks.ownership import Ownership
 from borgee_hermes.runtime import Parts
 from canon_ops.settings.borgee import read_borgee
 
-__all__ = ["EFFECTS", "STEPS"]
+__all__ = ["EFFECTS", "RARE", "STEPS"]
 
 EFFECTS = "effects.log"
+RARE = ("give_back", "doubt", "quarantine_processing")
 # Every call by which the inbox changes; each is one commit.
 STEPS = (
     "insert",
     "claim",
+    "give_back",
     "finish",
+    "doubt",
     "record_outbound",
     "recover_processing",
     "quarantine_in_doubt",
+    "quarantine_processing",
     "discard",
     "requeue",
+    "prune",
 )
+
+
+def bring_about(step: str, adapter: Any) -> None:
+    """Let the host do what leads to a rare step."""
+    if step == "quarantine_processing":
+        Dispatcher.__init__.__kwdefaults__["control_limit_s"] = 0.3  # type: ignore[index]
+    if step != "doubt":
+        return
+    give = adapter.handle_message
+
+    async def begins_another_and_forgets(event: Any) -> None:
+        if not event.text.startswith("/"):
+            event = dataclasses.replace(event, raw_message=None, message_id=None)
+        await give(event)
+
+    adapter.handle_message = begins_another_and_forgets
 
 
 class Mortal(Inbox):
@@ -65,6 +92,8 @@ class Mortal(Inbox):
             result = await call(*args, **more)
             if is_it:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if (self._step, name) == ("give_back", "claim") and result.effective_body.startswith("/"):
+                await asyncio.sleep(0.3)  # longer than any turn here
             return result
 
         return watched
@@ -96,13 +125,19 @@ async def live(home: Path, base_url: str) -> None:
         ownership=Ownership(),
     )
     adapter = adapters.build_adapter_class(load_host(), parts_for=lambda _: parts)(platform)
+    step = os.environ.get("KILL", "").partition(":")[0]
+    bring_about(step, adapter)
     effects = os.open(home / EFFECTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     async def agent(event: Any) -> str:
         store.get_or_create_session(event.source)
+        if event.message_id is None:
+            return "something of the host's own"
         os.write(effects, f"{event.message_id}\t{event.source.chat_id}\t{event.text}\n".encode())
         if not event.text.startswith("/"):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.2 if step in RARE else 0.01)
+        elif step == "quarantine_processing":
+            await asyncio.Event().wait()
         return f"re: {event.text}"
 
     adapter.set_message_handler(agent)
