@@ -76,13 +76,16 @@ PLATFORM_SHARED: dict[str, tuple[KeyType, str]] = {
 _DISPLAY: dict[str, tuple[KeyType, str, tuple[str, ...]]] = {
     "streaming": (_BOOL, "Streaming on this platform alone.", ()),
     "tool_progress": (_STR, "Tool bubbles in the chat.", ("off", "new", "all", "verbose", "log")),
-    "tool_progress_grouping": (_STR, "How tool bubbles are grouped.", ()),
+    "tool_progress_grouping": (_STR, "How tool bubbles are grouped.", ("accumulate", "separate")),
     "show_reasoning": (_BOOL, "Put the model's reasoning before the answer.", ()),
     "tool_preview_length": (_INT, "How much of a tool's arguments is shown.", ()),
     "interim_assistant_messages": (_BOOL, "Status bubbles in the middle of a turn.", ()),
     "long_running_notifications": (_BOOL, "Notices about turns that take long.", ()),
     "busy_ack_detail": (_BOOL, "Say what a busy agent is doing.", ()),
     "busy_steer_ack_enabled": (_BOOL, "Confirm a message that steers a turn.", ()),
+    "cleanup_progress": (_BOOL, "Remove tool bubbles when a turn ends; 0.21 and later.", ()),
+    "live_status": (_STR, "The line that says what a turn does now; 0.21 and later.", ("full", "verb", "off")),
+    "reasoning_style": (_STR, "How reasoning is set off; 0.21 and later.", ("code", "blockquote", "subtext")),
 }
 _ADVICE: dict[str, bool | str] = {  # Canon's page, "Turn streaming & activity trail"
     "display.platforms.canon.interim_assistant_messages": False,
@@ -119,12 +122,22 @@ def _of_platform(name: str) -> Iterator[KnownKey]:
         ("chat_id", _STR, "The conversation for output outside a turn."),
         ("name", _STR, "Label of the home channel."),
         ("thread_id", _STR, "Thread of the home channel."),
+        ("user_id", _STR, "Person of the home channel; Hermes 0.21 and later."),
+        ("scope_id", _STR, "Scope of the home channel; Hermes 0.21 and later."),
     ):
         yield KnownKey(f"platforms.{name}.home_channel.{part}", KeyFile.CONFIG, kind, help, platform=name)
     for key, (kind, help, allowed) in _DISPLAY.items():
         path = f"display.platforms.{name}.{key}"
         yield KnownKey(path, KeyFile.CONFIG, kind, help, platform=name, allowed=allowed, recommended=_ADVICE.get(path))
     yield KnownKey(f"platform_toolsets.{name}", KeyFile.CONFIG, _LIST, "Toolsets of this platform.", platform=name)
+    entry = f"plugins.entries.{'canon-hermes' if name == 'canon' else name}"
+    for key, kind, help in (
+        ("allow_tool_override", _BOOL, "The plugin may replace tools; it replaces none."),
+        ("allow_gateway_injection", _BOOL, "The plugin may put messages into a session; 0.21 and later."),
+        ("settings", _MAP, "What Hermes keeps for the plugin; ours keeps nothing there."),
+        ("config", _MAP, "Another name of the plugin's settings."),
+    ):
+        yield KnownKey(f"{entry}.{key}", KeyFile.CONFIG, kind, help, platform=name)
 
 
 # fmt: off
@@ -163,10 +176,9 @@ KNOWN_KEYS: tuple[KnownKey, ...] = (
     _hermes_variable("HERMES_GATEWAY_LOCK_DIR", type=_STR, help="Folder of the locks between gateways."),
     _hermes_variable("HERMES_HOME", type=_STR, help="The Hermes home; never in .env.", refused="it is read before .env is found"),
     # config.yaml: what makes a plugin load
+    _hermes("_config_version", type=_INT, help="The form of the file; Hermes counts it up when it migrates.", minimum=0),
     _hermes("plugins.enabled", type=_LIST, help="Plugins that Hermes may load."),
     _hermes("plugins.disabled", type=_LIST, help="Plugins that never load; beats the other list."),
-    _canon("plugins.entries.canon-hermes.allow_tool_override", type=_BOOL, help="The plugin may replace tools; it replaces none."),
-    _borgee("plugins.entries.borgee.allow_tool_override", type=_BOOL, help="The plugin may replace tools; it replaces none."),
     _hermes("plugins.hook_callback_timeout", type=_FLOAT, help="Seconds a plugin's hook may take; Hermes 0.21 and later."),
     # what Hermes reads of each platform
     *_of_platform("canon"),
@@ -212,6 +224,9 @@ KNOWN_KEYS: tuple[KnownKey, ...] = (
     _hermes("gateway.platform_connect_timeout", type=_FLOAT, help="Seconds a platform may take to connect.", default=30, minimum=1),
     _hermes("gateway.delivery_ledger", type=_BOOL, help="Resend answers that a crash may have lost.", default=True),
     _hermes("gateway.write_sessions_json", type=_BOOL, help="Keep a readable mirror of the sessions.", default=True),
+    _hermes("session_reset", type=_MAP, help="When a session ends by itself.", aliases=("gateway.session_reset",)),
+    _hermes("reset_triggers", type=_LIST, help="Words that begin a new session.", aliases=("gateway.reset_triggers",)),
+    _hermes("quick_commands", type=_MAP, help="Commands of one's own.", aliases=("gateway.quick_commands",)),
     _hermes("group_sessions_per_user", type=_BOOL, help="A session for each person in a group; Borgee needs one for all.", default=True, aliases=("gateway.group_sessions_per_user",)),
     _hermes("thread_sessions_per_user", type=_BOOL, help="A session for each person in a thread.", default=False, aliases=("gateway.thread_sessions_per_user",)),
     _hermes("unauthorized_dm_behavior", type=_STR, help="What strangers get in a direct chat.", allowed=("pair", "ignore"), default="pair", aliases=("gateway.unauthorized_dm_behavior",)),

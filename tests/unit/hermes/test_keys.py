@@ -50,6 +50,50 @@ OPTIONS_OF_THE_SPECIFICATIONS = [
     "GATEWAY_ALLOWED_USERS", "GATEWAY_ALLOW_ALL_USERS", "BORGEE_API_KEY_REF",
 ]  # fmt: skip
 
+# What Hermes host 4.1 lists of config.yaml, 4.2 of a platform and of its home channel; {name} is each platform of ours.
+KEYS_OF_HERMES = [
+    "_config_version", "plugins.enabled", "plugins.disabled", "plugins.hook_callback_timeout",
+    "display.busy_input_mode", "display.busy_text_mode", "display.busy_ack_enabled", "streaming.enabled",
+    "streaming.transport", "streaming.mode", "streaming.edit_interval", "streaming.buffer_threshold",
+    "streaming.cursor", "streaming.fresh_final_after_seconds", "approvals.mode", "approvals.timeout",
+    "approvals.cron_mode", "group_sessions_per_user", "gateway.group_sessions_per_user", "thread_sessions_per_user",
+    "gateway.multiplex_profiles", "multiplex_profiles", "gateway.multiplex_profile_allowlist",
+    "gateway.platform_connect_timeout", "gateway.delivery_ledger", "gateway.write_sessions_json", "session_reset",
+    "gateway.session_reset", "reset_triggers", "gateway.reset_triggers", "quick_commands", "gateway.quick_commands",
+    "unauthorized_dm_behavior", "gateway.unauthorized_dm_behavior", "agent.clarify_timeout", "agent.gateway_timeout",
+    "agent.max_turns", "agent.gateway_startup_warmup_timeout", "agent.gateway_startup_restore_drain_timeout",
+    "tools.tool_search.enabled", "security.allow_lazy_installs", "security.tirith_enabled",
+    "onboarding.profile_build", "auxiliary.title_generation.enabled", "kanban.dispatch_in_gateway",
+]  # fmt: skip
+KEYS_OF_A_PLATFORM = [
+    *(
+        f"platforms.{{name}}.{key}"
+        for key in (
+            "enabled", "token", "api_key", "home_channel", "reply_to_mode", "gateway_restart_notification",
+            "typing_indicator", "typing_status_text", "channel_overrides", "extra", "unauthorized_dm_behavior",
+            "notice_delivery", "reply_prefix", "reply_in_thread", "require_mention", "free_response_channels",
+            "mention_patterns", "exclusive_bot_mentions", "dm_policy", "allow_from", "allow_admin_from",
+            "user_allowed_commands", "group_policy", "group_allow_from", "group_allow_admin_from",
+            "group_user_allowed_commands", "channel_prompts", "send_read_receipts", "cron_continuable_surface",
+            "home_channel.platform", "home_channel.chat_id", "home_channel.name", "home_channel.thread_id",
+            "home_channel.user_id", "home_channel.scope_id",
+        )
+    ),
+    *(
+        f"display.platforms.{{name}}.{key}"
+        for key in (
+            "streaming", "tool_progress", "tool_progress_grouping", "show_reasoning", "tool_preview_length",
+            "interim_assistant_messages", "long_running_notifications", "busy_ack_detail", "busy_steer_ack_enabled",
+            "cleanup_progress", "live_status", "reasoning_style",
+        )
+    ),
+    "platform_toolsets.{name}",
+    *(
+        f"plugins.entries.{{plugin}}.{key}"
+        for key in ("allow_tool_override", "allow_gateway_injection", "settings", "config")
+    ),
+]  # fmt: skip
+
 
 def names_in(page: str) -> tuple[list[str], list[str]]:
     """The variables that a page names, and the paths of the leaves in its blocks of YAML."""
@@ -82,6 +126,21 @@ def test_each_documented_variable_is_known(name: str) -> None:
 def test_each_documented_key_is_known(name: str) -> None:
     """A configuration key that the product pages name has a row."""
     assert find_key(name, KeyFile.CONFIG) is not None
+
+
+@pytest.mark.parametrize("name", KEYS_OF_HERMES)
+def test_each_key_of_hermes_that_matters_is_known(name: str) -> None:
+    """Every key of the host's own that decides how a platform behaves has a row, also under its other spelling."""
+    assert find_key(name, KeyFile.CONFIG) is not None
+
+
+@pytest.mark.parametrize(("name", "plugin"), [("canon", "canon-hermes"), ("borgee", "borgee")])
+def test_each_key_that_hermes_reads_of_a_platform_is_known(name: str, plugin: str) -> None:
+    """And none that stands there as the table says is called lost."""
+    paths = [path.format(name=name, plugin=plugin) for path in KEYS_OF_A_PLATFORM]
+
+    assert [path for path in paths if find_key(path, KeyFile.CONFIG) is None] == []
+    assert [path for path in paths if dropped(path.split(".")) is not None] == []
 
 
 @pytest.mark.skipif("PRODUCT_PAGES" not in os.environ, reason="PRODUCT_PAGES names no folder with the product pages")
