@@ -59,7 +59,7 @@ async def open_kept(
     await file.open()
     try:
         inbox = Inbox(file, owner, clock, lost=lost)
-        outbox = Outbox(file, owner, clock, item_of=inbox.item_of)
+        outbox = Outbox(file, owner, clock, covered=inbox.covered)
         remains, owed = await inbox.load(), await outbox.pending()
         shown = await file.read(left, owner)
     except BaseException:

@@ -78,6 +78,11 @@ class Arrival:
         """Likewise, as the inbox knows them."""
         return tuple(one.item_id for one in (self, *self.absorbed) if one.item_id is not None)
 
+    @property
+    def merged_items(self) -> tuple[str, ...]:
+        """The items of the messages that the host has merged into it."""
+        return tuple(one.item_id for one in self.absorbed if one.item_id is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

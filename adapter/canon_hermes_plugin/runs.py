@@ -67,6 +67,7 @@ class Runs:
             turn_id=str(arrival.turn_id),
             conversation_id=arrival.conversation_id,
             session=session_key,
+            merged=arrival.merged_items,
         )
         self._inflow.own.begun(arrival.item_ids)
         self._desk.start(arrival, session_key)
@@ -96,14 +97,28 @@ class Runs:
         turn_id = self._desk.fresh_turn_id(arrival)
         arrival = replace(arrival, turn_id=turn_id)
         self._intake.begins(turn_id, arrival.conversation_id, arrival.message_id)
-        if arrival.item_id is not None:
+        if arrival.item_ids:
             conversation_id = ConversationId(arrival.conversation_id)
             self._kept.inbox.begins(
-                arrival.item_id, turn_id=turn_id, conversation_id=conversation_id, session=session_key
+                arrival.item_id,
+                turn_id=turn_id,
+                conversation_id=conversation_id,
+                session=session_key,
+                merged=arrival.merged_items,
             )
             self._announced[session_key] = TurnClosed(turn_id, conversation_id, Outcome.SUCCESS, Evidence.NONE)
         self._inflow.own.begun(arrival.item_ids)
         self._desk.announce(session_key, arrival)
+
+    def joins(self, turn_id: str, session_key: str, arrival: Arrival) -> None:
+        """Words of a message are in a running turn."""
+        for item_id in arrival.item_ids:
+            self._kept.inbox.joins(turn_id, item_id, session=session_key)
+
+    def leaves(self, arrival: Arrival) -> None:
+        """They were not read there, and the message waits."""
+        for item_id in arrival.item_ids:
+            self._kept.inbox.leaves(item_id)
 
     def _forget_follow_up(self, session_key: str) -> None:
         """The run is over, or further: what was announced in it has begun, or the host has thought better of it."""
@@ -113,13 +128,13 @@ class Runs:
 
     def closed(self, effect: TurnClosed) -> None:
         """A turn is over. What is ours has reached nobody when the run was stopped before its model was called."""
-        item_id = self._kept.inbox.item_of(effect.turn_id)
-        noted = effect
+        items = self._kept.inbox.covered(effect.turn_id)
+        item_id, noted = items.head, effect
         if item_id is not None and self._inflow.own.knows(item_id) and not effect.ran and not self._ends():
             noted = replace(effect, outcome=Outcome.SUCCESS)  # a success without evidence decides nothing
         runs_again = self._kept.inbox.closed(noted, is_stopping=self._ends())
-        if item_id is not None:
-            self._inflow.own.ended(item_id, runs_again=runs_again)
+        for each in (*items.joined, *([item_id] if item_id is not None else [])):
+            self._inflow.own.ended(each, runs_again=runs_again)
         if not effect.goes_on:
             self._intake.ended(effect.turn_id)
         self._desk.closed(effect)

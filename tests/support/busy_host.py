@@ -105,6 +105,8 @@ class Notes:
     accepted: list[str] = field(default_factory=list)
     announced: list[Arrival] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+    joined: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
 
@@ -114,6 +116,12 @@ class _Runs:
 
     def announce(self, session_key: str, arrival: Arrival) -> None:
         self._notes.announced.append(arrival)
+
+    def joins(self, turn_id: str, session_key: str, arrival: Arrival) -> None:
+        self._notes.joined += arrival.item_ids
+
+    def leaves(self, arrival: Arrival) -> None:
+        self._notes.left += arrival.item_ids
 
     def dropped(self, arrivals: tuple[Arrival, ...]) -> None:
         self._notes.dropped += [message_id for arrival in arrivals for message_id in arrival.message_ids]

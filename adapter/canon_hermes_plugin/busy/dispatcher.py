@@ -43,6 +43,10 @@ class BusyListener(Protocol):
         """Words of a message are in the running turn."""
         ...
 
+    def unsteered(self, arrival: Arrival) -> None:
+        """They were taken back unread, and the message waits."""
+        ...
+
     def command_steers(self, session_key: str) -> None:
         """Words of a command are in the running turn, or will be."""
         ...
@@ -371,6 +375,7 @@ class BusySessions:
 
     def _requeue(self, session_key: str, steered: tuple[Steered, ...]) -> None:
         for one in steered:
+            self._listener.unsteered(self._arrival_of(one.event))
             self._wait(one.event, session_key)
 
 

@@ -71,6 +71,13 @@ class BusyTurns:
         turn = self._turn(session_key)
         if turn is not None:
             self._desk.apply(turn.id, SteeringAccepted(number, arrival.authority))
+            if self._connected is not None:
+                self._connected[0].joins(turn.id, session_key, arrival)
+
+    def unsteered(self, arrival: Arrival) -> None:
+        """They were taken back unread."""
+        if self._connected is not None:
+            self._connected[0].leaves(arrival)
 
     def command_steers(self, session_key: str) -> None:
         """A command put words into the running turn, past us. Source: R8.7, S8.27."""

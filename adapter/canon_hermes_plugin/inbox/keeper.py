@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from canon_hermes_plugin.inbox import cursors, store, turns
+from canon_hermes_plugin.inbox import cursors, custody, store, turns
 from canon_hermes_plugin.inbox.cursors import Gap, GapKind, Step
+from canon_hermes_plugin.inbox.custody import Covered, Custody
 from canon_hermes_plugin.inbox.items import Item, Settlement, State, after_run
 from canon_hermes_plugin.inbox.recovery import DeadTurn, continued
 from canon_hermes_plugin.inbox.store import Receipt
@@ -64,9 +65,9 @@ class Inbox:
         self._reached: str | None = None  # the event of the newest step that was begun
         self._wanted: str | None = None  # an event without a message: the cursor may go there when there is time
         self._moving: asyncio.Task[None] | None = None
-        self._item_of: dict[str, str] = {}  # turn -> item
+        self._custody = Custody()
         self._noted: set[str] = set()  # turns that are on the disk
-        self._given_back: str | None = None
+        self._given_back: set[str] = set()
         self._finished = 0
 
     async def load(self) -> Remains:
@@ -168,21 +169,45 @@ class Inbox:
             now_ms=self._clock.now_ms(),
         )
 
-    async def started(self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str) -> None:
-        """A run begins; returns when that is on the disk, or cannot be: the answer matters more than the note."""
+    async def started(
+        self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str, merged: Sequence[str] = ()
+    ) -> None:
+        """A run begins; returns when that is on the disk, or cannot be: the answer matters more than the note.
+
+        Args:
+            merged: the items that the host has put into this one.
+        """
+        begins = self.begins(item_id, turn_id=turn_id, conversation_id=conversation_id, session=session, merged=merged)
         try:
-            await self.begins(item_id, turn_id=turn_id, conversation_id=conversation_id, session=session)
+            await begins
         except DurableError:
             return  # logged where it was written
 
-    def begins(self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str) -> asyncio.Future[None]:
+    def begins(
+        self, item_id: str | None, *, turn_id: str, conversation_id: str, session: str, merged: Sequence[str] = ()
+    ) -> asyncio.Future[None]:
         """Like :meth:`started`, for a caller that cannot wait."""
         self._noted.add(turn_id)
-        if item_id is not None:
-            self._item_of[turn_id] = item_id
+        self._custody = custody.begun(self._custody, turn_id, item_id, merged)
         return self._file.write(
-            partial(_begin, owner=self._owner, now_ms=self._clock.now_ms()), item_id, turn_id, conversation_id, session
+            partial(_begin, owner=self._owner, now_ms=self._clock.now_ms()),
+            custody.covered(self._custody, turn_id),
+            turn_id,
+            conversation_id,
+            session,
         )
+
+    def joins(self, turn_id: str, item_id: str, *, session: str) -> None:
+        """The words of an item are in a run that goes on; from now on its fate is the run's."""
+        self._custody = custody.joined(self._custody, turn_id, item_id)
+        self._file.write(
+            store.started, self._owner, item_id, session=session, turn_id=None, now_ms=self._clock.now_ms()
+        )
+
+    def leaves(self, item_id: str) -> None:
+        """The model of that run has not read them: the item waits like any other."""
+        self._custody = custody.left(self._custody, item_id)
+        self._give_back(item_id, goes_on=False)
 
     async def shows(self, turn_id: str, conversation_id: str) -> None:
         """Something of the turn is about to be shown on Canon."""
@@ -194,27 +219,34 @@ class Inbox:
         except DurableError:
             return
 
-    def item_of(self, turn_id: str) -> str | None:
-        """The message for which a turn runs."""
-        return self._item_of.get(turn_id)
+    def covered(self, turn_id: str) -> Covered:
+        """The messages that a run is for."""
+        return custody.covered(self._custody, turn_id)
 
     def closed(self, effect: TurnClosed, *, is_stopping: bool) -> bool:
-        """A turn is over: settle its item, or say where it stands; whether it has one that is to run again."""
-        item_id = self._item_of.pop(effect.turn_id, None)
+        """A turn is over: settle its items, or say where they stand; whether it has one that is to run again."""
+        items = self.covered(effect.turn_id)
+        self._custody = custody.ended(self._custody, effect.turn_id)
         if effect.turn_id in self._noted:
             self._noted.discard(effect.turn_id)
             if not effect.goes_on:
                 self._file.write(turns.close_turn, self._owner, effect.turn_id)
-        if item_id is None:
-            return False
         after = after_run(effect.outcome, effect.evidence, is_stopping=is_stopping)
+        if items.head is not None:
+            self._stands(items.head, after, goes_on=effect.goes_on)
+        for item_id in items.joined:
+            self._stands(item_id, custody.after_joined(after), goes_on=False)
+        return items != Covered() and not isinstance(after, Settlement)
+
+    def _stands(self, item_id: str, after: State | Settlement, *, goes_on: bool) -> None:
         if isinstance(after, Settlement):
             self.settle(item_id, after)
         elif after is State.HANDED:
-            self._given_back = item_id
-            now_ms = self._clock.now_ms()
-            self._file.write(store.give_back, self._owner, item_id, goes_on=effect.goes_on, now_ms=now_ms)
-        return not isinstance(after, Settlement)
+            self._given_back.add(item_id)
+            self._give_back(item_id, goes_on=goes_on)
+
+    def _give_back(self, item_id: str, *, goes_on: bool) -> None:
+        self._file.write(store.give_back, self._owner, item_id, goes_on=goes_on, now_ms=self._clock.now_ms())
 
     def cleared(self, conversation_id: str) -> None:
         """The node of a conversation is gone."""
@@ -240,9 +272,8 @@ class Inbox:
         Args:
             but: items of which the same is known.
         """
-        given_back, self._given_back = self._given_back, None
-        kept = {*but, *([given_back] if given_back is not None else [])}
-        self._file.write(store.absorb, self._owner, session, but=kept, now_ms=self._clock.now_ms())
+        given_back, self._given_back = self._given_back, set()
+        self._file.write(store.absorb, self._owner, session, but={*but, *given_back}, now_ms=self._clock.now_ms())
 
     # --- the cursor ----------------------------------------------------------------------------------------------
 
@@ -289,7 +320,7 @@ def _remains(snapshot: Snapshot, *, owner: Owner, is_first: bool) -> Remains:
 
 def _begin(
     transaction: Any,
-    item_id: str | None,
+    items: Covered,
     turn_id: str,
     conversation_id: str,
     session: str,
@@ -298,5 +329,7 @@ def _begin(
     now_ms: int,
 ) -> None:
     turns.open_turn(transaction, owner, turn_id, conversation_id, now_ms=now_ms)
-    if item_id is not None:
-        store.started(transaction, owner, item_id, session=session, turn_id=turn_id, now_ms=now_ms)
+    if items.head is not None:
+        store.started(transaction, owner, items.head, session=session, turn_id=turn_id, now_ms=now_ms)
+    for item_id in items.joined:
+        store.started(transaction, owner, item_id, session=session, turn_id=None, now_ms=now_ms)

@@ -200,8 +200,14 @@ def handed(
         transaction.run(DROP_BACKGROUND, {**columns(owner), "conversation_id": conversation_id})
 
 
-def started(transaction: Transaction, owner: Owner, item_id: str, *, session: str, turn_id: str, now_ms: int) -> None:
-    """The agent begins to work on the item; what it does from now on may not be undone by forgetting."""
+def started(
+    transaction: Transaction, owner: Owner, item_id: str, *, session: str, turn_id: str | None, now_ms: int
+) -> None:
+    """The agent begins to work on the item; what it does from now on may not be undone by forgetting.
+
+    Args:
+        turn_id: None for one that is in the run of another, whose turn it is.
+    """
     values = {"item_id": item_id, "session": session, "turn_id": turn_id, "now_ms": now_ms}
     transaction.run(START, {**columns(owner), **values})
 

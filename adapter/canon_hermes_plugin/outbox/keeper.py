@@ -1,6 +1,6 @@
 """The outbox of one adapter on disk: an operation stands there from before its first attempt until Canon has it all.
 
-With a turn's answer its message is settled, in the same transaction: from then on the answer is repeated, never made
+With a turn's answer its messages are settled, in the same transaction: from then on the answer is repeated, never made
 again. Source: decisions X1, X2; defects D6, D54.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox import store as inbox
+from canon_hermes_plugin.inbox.custody import Covered
 from canon_hermes_plugin.inbox.items import Settlement
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
@@ -26,14 +27,14 @@ class Outbox:
     """The operations of one agent.
 
     Args:
-        item_of: the message that a turn answers.
+        covered: the messages that a turn answers.
     """
 
-    def __init__(self, file: StateFile, owner: Owner, clock: Clock, *, item_of: Callable[[str], str | None]) -> None:
+    def __init__(self, file: StateFile, owner: Owner, clock: Clock, *, covered: Callable[[str], Covered]) -> None:
         self._file = file
         self._owner = owner
         self._clock = clock
-        self._item_of = item_of
+        self._covered = covered
         self._unrecorded: set[str] = set()  # turns whose message the disk did not take
 
     async def pending(self) -> tuple[Operation, ...]:
@@ -64,7 +65,7 @@ class Outbox:
             None when a gap was told before. A disk that takes nothing is logged and does not hold the message up: it is
             sent, and only its repetition after a crash is lost.
         """
-        item_id = self._item_of(operation.turn_id)
+        items = self._covered(operation.turn_id)
         now_ms = self._clock.now_ms()
 
         def write(transaction: Transaction) -> Operation | None:
@@ -72,8 +73,11 @@ class Outbox:
                 return None
             again = store.repeated(transaction, self._owner, operation, now_ms=now_ms)
             stands = again or store.keep(transaction, self._owner, operation, now_ms=now_ms)
-            if item_id is not None and stands.contents == operation.contents:
-                inbox.settle(transaction, self._owner, item_id, Settlement.ANSWER, now_ms=now_ms)
+            if stands.contents == operation.contents:
+                if items.head is not None:
+                    inbox.settle(transaction, self._owner, items.head, Settlement.ANSWER, now_ms=now_ms)
+                for item_id in items.joined:
+                    inbox.settle(transaction, self._owner, item_id, Settlement.ABSORBED, now_ms=now_ms)
             return stands
 
         try:

@@ -156,7 +156,7 @@ async def test_words_go_into_the_turn() -> None:
     await busy.say("also check the logs", "interleave", authority=AUTHORITY)
 
     assert (busy.agent.steered, busy.waiting) == (["also check the logs"], [])
-    assert busy.notes.accepted == ["m2"]
+    assert (busy.notes.accepted, busy.notes.joined, busy.notes.left) == (["m2"], ["m2"], [])
     assert (busy.turn.unread, busy.turn.steered_authority) == ((1,), AUTHORITY)
 
 
