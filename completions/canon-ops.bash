@@ -175,10 +175,10 @@ _canon_ops_options() {
         'approvals reconcile') reply='--apply --jobs --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'approvals abandon') reply='--apply --timeout -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'approvals watch') reply='--every --within --exec -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'approvals audit') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals audit') reply='--acknowledge -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'approvals verify') reply='--quarantine -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'approvals export') reply='--format --state --needs --conversation --since -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
-        'approvals prune') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
+        'approvals prune') reply='--dry-run -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'inbox') reply='-h --help' ;;
         'inbox list') reply='--status --session -n --last -p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
         'inbox show') reply='-p --profile --hermes-home --json --plain --no-input -y --yes -q --quiet -v --verbose --color -h --help' ;;
@@ -219,7 +219,7 @@ _canon_ops_options() {
 _canon_ops_takes() {
     takes=""
     case "$path $1" in
-        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --from-env' | *' --since' | *' --readers' | *' -n' | *' --last' | *' --watch' | *' --conversation' | *' --jobs' | *' --every' | *' --within' | *' --exec' | *' --session' | *' --lines' | *' --grep' | *' --message' | *' --answer' | *' --prompt' | *' --question' | *' --port' | *' --stream-port' | *' --fault' | *' --admin-port' | *' --default-answer' | 'host show --python') takes='any' ;;
+        *' --source' | *' --allowed-users' | *' --if-unchanged' | *' --base-url' | *' --stream-url' | *' --rtdb-url' | *' --firebase-api-key' | *' --agent-name' | *' --description' | *' --owner-phone' | *' --api-key-env' | *' --wait' | *' --timeout' | *' --from-env' | *' --since' | *' --readers' | *' -n' | *' --last' | *' --watch' | *' --conversation' | *' --jobs' | *' --every' | *' --within' | *' --exec' | *' --acknowledge' | *' --session' | *' --lines' | *' --grep' | *' --message' | *' --answer' | *' --prompt' | *' --question' | *' --port' | *' --stream-port' | *' --fault' | *' --admin-port' | *' --default-answer' | 'host show --python') takes='any' ;;
         *' --agent-id') takes='ask agent-id' ;;
         *' --canon-profile' | *' --use-profile') takes='ask canon-profile' ;;
         *' -p' | *' --profile') takes='ask hermes-profile' ;;

@@ -1338,6 +1338,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'approvals audit'
             printf '%s\t%s\n' \
+                '--acknowledge' 'Write down that the faults were looked into, and why they are.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
@@ -1395,6 +1396,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'approvals prune'
             printf '%s\t%s\n' \
+                '--dry-run' 'Say what would be dropped; drop nothing.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
@@ -1963,7 +1965,7 @@ end
 
 function __canon_ops_takes
     switch "$argv[1]"
-        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --from-env' '* --since' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --jobs' '* --every' '* --within' '* --exec' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --question' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
+        case '* --source' '* --allowed-users' '* --if-unchanged' '* --base-url' '* --stream-url' '* --rtdb-url' '* --firebase-api-key' '* --agent-name' '* --description' '* --owner-phone' '* --api-key-env' '* --wait' '* --timeout' '* --from-env' '* --since' '* --readers' '* -n' '* --last' '* --watch' '* --conversation' '* --jobs' '* --every' '* --within' '* --exec' '* --acknowledge' '* --session' '* --lines' '* --grep' '* --message' '* --answer' '* --prompt' '* --question' '* --port' '* --stream-port' '* --fault' '* --admin-port' '* --default-answer' 'host show --python'
             echo 'any'
         case '* --agent-id'
             echo 'ask agent-id'

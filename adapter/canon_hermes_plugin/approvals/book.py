@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,15 +54,21 @@ class Book:
     def with_entry(self, entry: Entry) -> Book:
         return Book({**self.entries, entry.approval_id: entry}, self.damaged, self.reasons)
 
-    def without_old(self, now_ms: float) -> tuple[Book, tuple[Entry, ...]]:
+    def without_old(self, now_ms: float, only: Container[str] | None = None) -> tuple[Book, tuple[Entry, ...]]:
         """The book without terminal entries that ended more than 14 days ago, and those (R10.7).
 
         An entry that is not terminal is never dropped, however old it is.
+
+        Args:
+            only: ids; None: all that are old.
         """
         old = tuple(
             entry
             for entry in self
-            if entry.status.is_terminal and now_ms - entry.settled_at_ms() > RETENTION_MS and not _owes_a_wake(entry)
+            if (only is None or entry.approval_id in only)
+            and entry.status.is_terminal
+            and now_ms - entry.settled_at_ms() > RETENTION_MS
+            and not _owes_a_wake(entry)
         )
         if not old:
             return self, ()

@@ -15,7 +15,7 @@ import contextlib
 import hashlib
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -135,14 +135,43 @@ class ApprovalStore:
             raise answer
         return answer
 
-    def prune(self) -> tuple[Entry, ...]:
-        """Drop terminal entries past their retention; return them."""
+    def old(self) -> tuple[Entry, ...]:
+        """What :meth:`prune` would drop: terminal entries past their retention, whose decision has been told."""
+        return self.read().without_old(self._clock.now_ms())[1]
+
+    def prune(self, only: Container[str] | None = None) -> tuple[Entry, ...]:
+        """Drop terminal entries past their retention; return them.
+
+        Args:
+            only: ids; None: all that are old.
+        """
+        if not self.file.parent.is_dir():
+            return ()
         with self._one_at_a_time, self._lock():
             before, now_ms = self._load(), self._clock.now_ms()
-            book, old = before.without_old(now_ms)
+            book, old = before.without_old(now_ms, only)
             if old:
                 self._change(before, book, News(now_ms, dropped=old))
             return old
+
+    def acknowledge(self, seen: Sequence[Trouble], why: str) -> None:
+        """Write into the trail that somebody has looked into everything that others did; nothing of it goes.
+
+        Args:
+            seen: what they looked into.
+            why: who, and what they say about it.
+
+        Raises:
+            ConflictError: there is more, or less, by now; nothing was written.
+        """
+        with self._one_at_a_time, self._lock():
+            book, now_ms = self._load(), self._clock.now_ms()
+            found = self.trail.examine(book).troubles
+            if {_gist(trouble) for trouble in found} != {_gist(trouble) for trouble in seen}:
+                what = "the audit trail has changed since it was looked at; nothing was acknowledged"
+                raise ConflictError(what, fix="canon-ops approvals audit")
+            if found:
+                self._change(book, book, News(now_ms, acknowledged=why))
 
     def set_aside(self, aside: Path) -> None:
         """Keep a registry that cannot be understood under another name, and leave an empty one.
@@ -225,3 +254,8 @@ class ApprovalStore:
             return
         except OSError as error:
             raise explain(error, self.file) from error
+
+
+def _gist(trouble: Trouble) -> tuple[str, ...]:
+    """What a trouble says, wherever in the file it stands by now."""
+    return (trouble.approval_id, trouble.what, trouble.expected, trouble.found)

@@ -30,7 +30,16 @@ from canon_ops.errors import NotFoundError, UsageError
 from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.runtime.clock import SystemClock
 
-__all__ = ["export_command", "find_entry", "list_command", "registry_of", "row_of", "show_command", "time_text"]
+__all__ = [
+    "export_command",
+    "find_entry",
+    "list_command",
+    "one_line",
+    "registry_of",
+    "row_of",
+    "show_command",
+    "time_text",
+]
 
 _STANDS: Final[dict[Standing, str]] = {
     Standing.AT_WORK: "being worked on",
@@ -157,7 +166,7 @@ def list_command(
             (
                 row.approval_id,
                 _state(row),
-                _cut(row.summary),
+                one_line(row.summary),
                 _day(row.expires_at),
                 _STANDS[Standing(row.standing)],
             )
@@ -207,7 +216,7 @@ def show_command(context: Context, approval_id: str) -> Result:
         ("approval", row.approval_id),
         ("state", _state(row)),
         ("stands", _STANDS[Standing(row.standing)] or "settled"),
-        ("summary", _cut(row.summary, 400) or "none"),
+        ("summary", one_line(row.summary, 400) or "none"),
         ("conversation", row.conversation_id),
         ("asked of", row.response_user_id or "whoever Canon chooses"),
         ("answered by", row.responded_by or "nobody"),
@@ -341,7 +350,7 @@ def _state(row: Approval) -> str:
     return f"{row.status}: {row.decision}" if row.decision else row.status
 
 
-def _cut(text: str, most: int = _SUMMARY_CHARS) -> str:
+def one_line(text: str, most: int = _SUMMARY_CHARS) -> str:
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 

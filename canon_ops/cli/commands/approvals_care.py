@@ -5,16 +5,20 @@ Source: command-line contract, approvals; decisions A3; the audit trail of the a
 
 from __future__ import annotations
 
+import os
+import pwd
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail import Line as TrailLine
 from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.approvals import registry_of, time_text
+from canon_ops.cli.commands.approvals import one_line, registry_of, time_text
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
 from canon_ops.errors import ExitCode, UsageError
@@ -68,18 +72,45 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """``data`` of ``canon-ops.approvals.audit/1``, in the order of time."""
+    """``data`` of ``canon-ops.approvals.audit/1``, in the order of time.
+
+    Attributes:
+        acknowledged: how many of the faults were acknowledged by this call.
+    """
 
     trail: str
     steps: tuple[Step, ...]
     faults: tuple[Fault, ...]
+    acknowledged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """An approval that ended long ago.
+
+    Attributes:
+        ended_at: RFC 3339 in UTC.
+    """
+
+    approval_id: str
+    status: str
+    decision: str | None
+    ended_at: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """``data`` of ``canon-ops.approvals.prune/1``."""
+    """``data`` of ``canon-ops.approvals.prune/1``.
 
+    Attributes:
+        approval_ids: what was dropped; with ``--dry-run``, what would be.
+        plan: what they were.
+    """
+
+    dry_run: bool
     approval_ids: tuple[str, ...]
+    plan: tuple[Old, ...]
 
 
 @declare(
@@ -142,17 +173,29 @@ def _move_aside(store: ApprovalStore) -> Path:
 @declare(
     "approvals audit",
     data=Audit,
-    examples=("canon-ops approvals audit", "canon-ops approvals audit hermes-1b2c3d4e5f60718293a4"),
+    examples=(
+        "canon-ops approvals audit",
+        "canon-ops approvals audit hermes-1b2c3d4e5f60718293a4",
+        'canon-ops approvals audit --acknowledge "restored from the backup of 3 May"',
+    ),
 )
 @click.argument("approval_ids", metavar="[ID]...", nargs=-1)
-def audit_command(context: Context, approval_ids: tuple[str, ...]) -> Result:
+@click.option("--acknowledge", metavar="WHY", help="Write down that the faults were looked into, and why they are.")
+def audit_command(context: Context, approval_ids: tuple[str, ...], acknowledge: str | None) -> Result:
     """Print what happened to each approval, and check that the trail is whole.
 
     Every line of the trail is bound to the one before it and to the registry. An edited, deleted, swapped or cut line
-    is a fault, and so is a registry that was put back; then the exit code is 1.
+    is a fault, and so is a registry that was put back; then the exit code is 1. What somebody did stays a fault,
+    whatever is written later, until it is acknowledged: then who did that, when and why stands in the trail, too, and
+    everything before it stays there.
     """
+    if acknowledge is not None and (approval_ids or not acknowledge.strip()):
+        what = "it takes no ID" if approval_ids else "it takes a reason"
+        raise UsageError(f"--acknowledge is about all faults of the trail: {what}", fix="canon-ops approvals audit")
     store = registry_of(context)
     _, lines, troubles = store.audit()
+    if acknowledge is not None:
+        return _acknowledged(context, store, troubles, acknowledge.strip())
     steps = tuple(_step(line) for line in lines if not approval_ids or line.approval_id.startswith(approval_ids))
     faults = tuple(_fault(trouble) for trouble in troubles)
     view: list[Block] = []
@@ -162,22 +205,80 @@ def audit_command(context: Context, approval_ids: tuple[str, ...]) -> Result:
         ]
         view.append(Table(("time", "approval", "change", "why", "process"), rows, whole=frozenset({1})))
     view += [Item(Mark.ERROR, _place(fault), fault.what) for fault in faults]
+    if faults:
+        view.append(Line("Look into it; then: canon-ops approvals audit --acknowledge WHY", for_people_only=True))
     if not faults:
         view.append(Line(f"The trail is whole: {len(lines)} lines.", Mark.OK, for_people_only=True))
     code = ExitCode.FAILED if faults else ExitCode.DONE
-    return Result(Audit(str(store.trail.file), steps, faults), view, code)
+    return Result(Audit(str(store.trail.file), steps, faults, 0), view, code)
 
 
-@declare("approvals prune", data=Pruned, examples=("canon-ops approvals prune",))
-def prune_command(context: Context) -> Result:
-    """Drop approvals that came to their end more than 14 days ago.
+def _acknowledged(context: Context, store: ApprovalStore, troubles: Sequence[Trouble], why: str) -> Result:
+    """Say what it is, ask, and write it down."""
+    faults = tuple(_fault(trouble) for trouble in troubles)
+    if not faults:
+        said = Line("There is nothing to acknowledge: the trail is whole.", Mark.OK)
+        return Result(Audit(str(store.trail.file), (), (), 0), (said,))
+    if not context.options.yes:
+        context.prompts.note("\n".join(f"{_place(fault)}: {fault.what}" for fault in faults))
+        require_consent(context.prompts, f"Acknowledge {_count(len(faults), 'fault')}, as shown?")
+    store.acknowledge(troubles, f"{_operator(context.environ)}: {why}")
+    view: list[Block] = [Item(Mark.WARNING, _place(fault), fault.what) for fault in faults]
+    view.append(Line(f"Acknowledged {_count(len(faults), 'fault')}; all of it stays in the trail.", Mark.OK))
+    return Result(Audit(str(store.trail.file), (), faults, len(faults)), view)
+
+
+def _operator(environ: Mapping[str, str]) -> str:
+    """Whom the system takes this person for; behind sudo, who called it."""
+    caller, uid = environ.get("SUDO_UID", ""), os.getuid()
+    if uid == 0 and caller.isascii() and caller.isdecimal():
+        uid = int(caller)
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError):
+        return f"user {uid}"
+
+
+@declare(
+    "approvals prune", data=Pruned, examples=("canon-ops approvals prune --dry-run", "canon-ops approvals prune --yes")
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped; drop nothing.")
+def prune_command(context: Context, dry_run: bool) -> Result:
+    """Drop approvals that came to their end more than 14 days ago, after showing and asking.
 
     Every gateway does this whenever it writes. Nothing that is open, and no decision that the agent has not heard, is
-    ever dropped.
+    ever dropped. That they left is written into the audit trail.
     """
-    gone = tuple(entry.approval_id for entry in registry_of(context).prune())
-    said = f"Dropped {len(gone)} approvals." if gone else "Nothing is old enough to be dropped."
-    return Result(Pruned(gone), (Line(said, Mark.OK),))
+    store = registry_of(context)
+    plan = tuple(_old(entry) for entry in store.old())
+    if not plan:
+        said = Line("Nothing is old enough to be dropped.", Mark.OK)
+        return Result(Pruned(dry_run, (), ()), (said,))
+    rows = [(old.approval_id, _ended(old), old.ended_at[:10], one_line(old.summary)) for old in plan]
+    table = Table(("approval", "state", "ended", "summary"), rows, whole=frozenset({0}))
+    ids = tuple(old.approval_id for old in plan)
+    if dry_run:
+        said = Line(f"Would drop {_count(len(plan), 'approval')}.", Mark.OK)
+        return Result(Pruned(True, ids, plan), (table, said))
+    if not context.options.yes:
+        context.prompts.note("\n".join("  ".join(row) for row in rows))
+        require_consent(context.prompts, f"Drop {_count(len(plan), 'approval')}, as shown?")
+    gone = tuple(entry.approval_id for entry in store.prune(only=frozenset(ids)))
+    said = Line(f"Dropped {_count(len(gone), 'approval')}.", Mark.OK)
+    return Result(Pruned(False, gone, plan), (table, said))
+
+
+def _old(entry: Entry) -> Old:
+    decision = entry.decision.value if entry.decision else None
+    return Old(entry.approval_id, entry.status.value, decision, time_text(entry.settled_at_ms()), entry.summary)
+
+
+def _ended(old: Old) -> str:
+    return f"{old.status}: {old.decision}" if old.decision else old.status
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _step(line: TrailLine) -> Step:

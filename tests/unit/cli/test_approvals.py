@@ -239,14 +239,146 @@ def test_a_registry_that_was_mended_meanwhile(program: Runner, file: Path, monke
     assert list(file.parent.glob("*damaged*")) == []
 
 
-def test_prune_drops_old_ends(program: Runner, file: Path) -> None:
-    """Only what came to its end, was heard, and is old."""
-    root = json.loads(file.read_text())
-    old = {"approvalId": "old", "conversationId": "c", "status": "expired", "expiresAt": 1, "resolvedAt": 1}
-    file.write_text(json.dumps({**root, "old": old}))
+ENDED = {"conversationId": "c", "expiresAt": 1, "resolvedAt": 1}
+AGES: dict[str, dict[str, Any]] = {
+    "expired": {"status": "expired"},
+    "told": {"status": "resolved", "decision": "allow", "wakeStatus": "delivered"},
+    "untold": {"status": "resolved", "decision": "deny", "wakeStatus": "pending"},
+    "telling": {
+        "status": "resolved",
+        "decision": "deny",
+        "wakeStatus": "delivering",
+        "wakeClaimId": "k",
+        "wakeClaimExpiresAt": 1,
+    },
+    "open": {"status": "pending"},
+    "asking": {"status": "consuming", "consumeClaimId": "k", "consumeClaimExpiresAt": 1},
+    "creating": {"status": "creating", "createClaimId": "k", "createClaimExpiresAt": 1},
+}
 
-    assert program("approvals", "prune", "--json").json["data"]["approval_ids"] == ["old"]
-    assert set(json.loads(file.read_text())) == set(root)
+
+@pytest.fixture
+def aged(file: Path) -> Path:
+    """Approvals of 1970 in every state."""
+    file.write_text(json.dumps({name: {**ENDED, "approvalId": name, **fields} for name, fields in AGES.items()}))
+    return file
+
+
+def test_prune_plans_first(program: Runner, aged: Path) -> None:
+    """Nothing goes by a plan, nor without consent; what is shown is what goes."""
+    before = aged.read_bytes()
+
+    planned = program("approvals", "prune", "--dry-run", "--json").json["data"]
+    refused = program("approvals", "prune", "--no-input")
+    shown = program("approvals", "prune", "--dry-run")
+
+    assert (planned["dry_run"], planned["approval_ids"]) == (True, ["expired", "told"])
+    assert [(old["status"], old["decision"], old["ended_at"][:4]) for old in planned["plan"]] == [
+        ("expired", None, "1970"),
+        ("resolved", "allow", "1970"),
+    ]
+    assert [line.split("\t")[0] for line in shown.out.splitlines()[:2]] == ["expired", "told"]
+    assert (refused.code, "--yes" in refused.err) == (2, True)
+    assert aged.read_bytes() == before
+
+
+def test_prune_drops_ends_that_were_told(program: Runner, aged: Path) -> None:
+    """R10.7: never what is undecided, nor a decision that the agent has not heard; the trail tells what went."""
+    gone = program("approvals", "prune", "--yes", "--json").json["data"]
+    again = program("approvals", "prune", "--json").json["data"]
+
+    assert (gone["approval_ids"], again["approval_ids"]) == (["expired", "told"], [])
+    assert set(json.loads(aged.read_text())) == set(AGES) - {"expired", "told"}
+    steps = program("approvals", "audit", "--json").json["data"]["steps"]
+    assert [
+        (step["approval_id"], step["transition"], step["after"]) for step in steps if step["transition"] == "dropped"
+    ] == [
+        ("expired", "dropped", ""),
+        ("told", "dropped", ""),
+    ]
+
+
+def test_only_what_was_shown_is_pruned(program: Runner, aged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What grew old while the operator thought about it waits for the next time."""
+
+    class Slow(ScriptedPrompts):
+        def confirm(self, question: Question, *, default: bool) -> bool:
+            root = json.loads(aged.read_text())
+            root["open"] |= {"status": "orphaned"}
+            aged.write_text(json.dumps(root))
+            return True
+
+    monkeypatch.setattr("canon_ops.cli.prompts.prompts_for", lambda session: Slow())
+
+    program("approvals", "prune")
+
+    assert "open" in json.loads(aged.read_text())
+    assert "told" not in json.loads(aged.read_text())
+
+
+def test_a_restored_registry_is_acknowledged(program: Runner, file: Path, home: Path) -> None:
+    """Audit and doctor say so until somebody has said why; then that stands in the trail, and nothing of it is gone."""
+    old = file.read_bytes()
+    store = ApprovalStore(file, process="gateway 7")
+    store.apply_one("hermes-1", ClaimConsume("k", "gateway 7"))
+    file.write_bytes(old)
+    store.apply_one("hermes-2", FinishConsume("k", Decided(Decision.DENY, "owner-1"), wakes=True))
+    before = program("approvals", "audit", "--json")
+    trail = file.with_name("detached-approvals.audit").read_bytes()
+
+    refused = program("approvals", "audit", "--acknowledge", "from the backup", "--no-input")
+    done = program("approvals", "audit", "--acknowledge", "from the backup", "--yes", "--json")
+    after = program("approvals", "audit", "--json")
+
+    assert (before.code, [fault["approval_id"] for fault in before.json["data"]["faults"]]) == (1, ["hermes-1"])
+    assert refused.code == 2
+    assert (done.code, done.json["data"]["acknowledged"], len(done.json["data"]["faults"])) == (0, 1, 1)
+    assert (after.code, after.json["data"]["faults"]) == (0, [])
+    last = after.json["data"]["steps"][-1]
+    assert (last["transition"], last["process"]) == ("acknowledged", "canon-ops")
+    assert last["why"].endswith(": from the backup")
+    assert last["why"] != ": from the backup"
+    assert "foreign" in {step["transition"] for step in after.json["data"]["steps"]}
+    assert file.with_name("detached-approvals.audit").read_bytes().startswith(trail)
+
+
+def test_what_comes_after_an_acknowledgement_is_a_fault_again(program: Runner, file: Path) -> None:
+    """It is about what stood above it."""
+    for decision in ("allow", "deny"):
+        file.write_text(file.read_text().replace('"summary": "', f'"summary": "{decision} '))
+        assert program("approvals", "audit").code == 1
+        assert program("approvals", "audit", "--acknowledge", "seen", "--yes").code == 0
+        assert program("approvals", "audit").code == 0
+    transitions = [step["transition"] for step in program("approvals", "audit", "--json").json["data"]["steps"]]
+    assert transitions[-8:] == ["foreign"] * 3 + ["acknowledged"] + ["foreign"] * 3 + ["acknowledged"]
+
+
+def test_nothing_is_acknowledged_unseen(program: Runner, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody does while the operator thinks about it is not acknowledged along with what was shown."""
+    file.write_text(file.read_text().replace('"deny"', '"allow"'))
+
+    class Slow(ScriptedPrompts):
+        def confirm(self, question: Question, *, default: bool) -> bool:
+            file.write_text(file.read_text().replace("Pay 100", "Pay 900"))
+            return True
+
+    monkeypatch.setattr("canon_ops.cli.prompts.prompts_for", lambda session: Slow())
+
+    ran = program("approvals", "audit", "--acknowledge", "seen")
+
+    assert ran.code == ExitCode.CONFLICT
+    assert len(program("approvals", "audit", "--json").json["data"]["faults"]) == 2
+
+
+def test_an_acknowledgement_needs_faults_and_a_reason(program: Runner, file: Path) -> None:
+    """Nothing is written where nothing was found; and it is about the whole trail."""
+    trail = file.with_name("detached-approvals.audit")
+    before = trail.read_bytes()
+
+    assert "nothing to acknowledge" in program("approvals", "audit", "--acknowledge", "seen", "--yes").out
+    assert program("approvals", "audit", "--acknowledge", " ").code == 2
+    assert program("approvals", "audit", "hermes-1", "--acknowledge", "seen").code == 2
+    assert trail.read_bytes() == before
 
 
 def test_status_counts_what_is_open_and_due(program: Runner, file: Path) -> None:
