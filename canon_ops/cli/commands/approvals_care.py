@@ -244,9 +244,9 @@ def _operator(environ: Mapping[str, str]) -> str:
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be dropped; drop nothing.")
 def prune_command(context: Context, dry_run: bool) -> Result:
-    """Drop approvals that came to their end more than 14 days ago, after showing and asking.
+    """Drop approvals that came to their end more than 14 days ago.
 
-    Every gateway does this whenever it writes. Nothing that is open, and no decision that the agent has not heard, is
+    It shows them and asks. Every gateway does this whenever it writes. Nothing that is open, and no decision that the agent has not heard, is
     ever dropped. That they left is written into the audit trail.
     """
     store = registry_of(context)
