@@ -246,8 +246,8 @@ def _operator(environ: Mapping[str, str]) -> str:
 def prune_command(context: Context, dry_run: bool) -> Result:
     """Drop approvals that came to their end more than 14 days ago.
 
-    It shows them and asks. Every gateway does this whenever it writes. Nothing that is open, and no decision that the agent has not heard, is
-    ever dropped. That they left is written into the audit trail.
+    It shows them and asks; every gateway drops them without a question whenever it writes. Nothing that is open, and
+    no decision that the agent has not heard, is ever dropped. That they left is written into the audit trail.
     """
     store = registry_of(context)
     plan = tuple(_old(entry) for entry in store.old())
