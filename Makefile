@@ -144,8 +144,11 @@ fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and
 	FUZZ_N=$(or $(FUZZ_N),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),1) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(TEST_ARGS)
 	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py tests/property/test_config_editor.py $(TEST_ARGS)
 
-bench: $(STAMP)  ## run the benchmarks; each prints its peer and fails over its limit
-	@for file in tests/benchmarks/bench_*.py; do $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; done
+bench: $(STAMP)  ## run all benchmarks (BENCH="sse durable" chooses); each prints its peer, and the end says which are over their limit
+	$(BIN)/python -m scripts.bench --only "$(BENCH)"
+
+bench-memory: $(STAMP)  ## a hundred thousand messages through the Canon adapter: its memory must not grow
+	$(BIN)/python -m scripts.bench --only inbound --memory
 
 clean:  ## remove what was made
 	rm -rf $(VENV) .hosts .rows dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
