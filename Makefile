@@ -129,7 +129,7 @@ crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at eac
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
 
 chaos-canon: $(STAMP)  ## two hundred messages through a real gateway while the stream breaks, events double and sends fail
-	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_chaos.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_chaos.py tests/acceptance/test_gateway_frames.py $(TEST_ARGS)
 
 storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have against a real gateway (STORM_S=600 is shorter)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_storm.py $(TEST_ARGS)
