@@ -9,12 +9,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, is_due, nearest_lease_ms, need_of
 from canon_hermes_plugin.approvals.steps import Steps
+from canon_ops.client.errors import ApiError
 from canon_ops.runtime.clock import Clock
 
 __all__ = ["Pass", "Passes"]
@@ -22,6 +24,7 @@ __all__ = ["Pass", "Passes"]
 LONGEST_PAUSE_S: Final = 60.0  # R10.45
 FIRST_PAUSE_S: Final = 60.0  # ours: the first failure is repeated by the next scan, the second a minute later
 LONGEST_BACK_OFF_S: Final = 600.0  # ours: then once in ten minutes, for as long as it takes
+TOO_OFTEN: Final = 10  # ours: so many pauses for one approval are waited for; then the next pass comes to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,21 @@ class Pass:
     again_at_ms: float | None
     leased: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
+
+
+class _Brake:
+    """Canon's wish for a pause: whoever hears it stops everybody of the pass from asking, not only itself."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until_s = 0.0
+
+    async def wait(self) -> None:
+        while (left_s := self._until_s - self._clock.monotonic_s()) > 0:
+            await self._clock.sleep(left_s)
+
+    def pull(self, pause_s: float) -> None:
+        self._until_s = max(self._until_s, self._clock.monotonic_s() + pause_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +152,12 @@ class Passes:
         ]
         counts: Counter[str] = Counter()
         failed: set[str] = set()
-        gate = asyncio.Semaphore(limit)
+        gate, brake = asyncio.Semaphore(limit), _Brake(self._clock)
 
         async def settle_one(entry: Entry) -> None:
             async with gate:
                 try:
-                    entry = await self._steps.go_on(entry)
+                    entry = await self._patiently(entry, brake)
                     counts[_word(entry)] += 1
                 except asyncio.CancelledError:
                     raise
@@ -156,6 +174,19 @@ class Passes:
                     group.create_task(settle_one(entry))
         leased = frozenset(one.approval_id for one, action in actions if action in (Action.WAIT, Action.SHORTEN))
         return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms), leased, frozenset(failed))
+
+    async def _patiently(self, entry: Entry, brake: _Brake) -> Entry:
+        """The next thing about an approval; when Canon is asked too often, after the pause that it wants."""
+        for attempt in range(TOO_OFTEN):
+            await brake.wait()
+            try:
+                return await self._steps.go_on(entry)
+            except ApiError as error:
+                if error.status != HTTPStatus.TOO_MANY_REQUESTS:
+                    raise
+                brake.pull(min(error.retry_after_s or 2.0**attempt, LONGEST_PAUSE_S))
+                entry = await self._desk.get(entry.approval_id) or entry
+        return await self._steps.go_on(entry)
 
     async def settle_start(self) -> Counter[str]:
         """Pass over the registry until no lease of another process is left to wait for (R10.45).

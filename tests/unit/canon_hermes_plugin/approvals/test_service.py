@@ -34,6 +34,8 @@ from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.tools.answers import failure
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.files.lock import LockTimeout
+from canon_ops.runtime.clock import ManualClock
+from canon_ops.wire.interactions import ApprovalAnswer
 from tests.support.approving import OWNER, Approving, CanonApprovals, broken, refused, until
 
 INVOICE = read_wish(title="File invoice", question="Proceed?", options=["yes", "no"], context={"Supplier": "Acme"})
@@ -1092,3 +1094,40 @@ async def test_many_are_asked_about_at_once(world: Approving) -> None:
     world.canon.pause.set()
     assert (await passing).counts == {"pending": 20}
     assert {approval_id for _, approval_id, _ in world.canon.consumes} == set(ids)
+
+
+class LimitedCanon(CanonApprovals):
+    """Answers ten times in five seconds, and says how long to wait."""
+
+    allowed, window_s = 10, 5.0
+    refusals = 0
+
+    async def consume(self, conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
+        begin_s = self.clock.monotonic_s() // self.window_s * self.window_s
+        if begin_s != getattr(self, "begin_s", None):
+            self.begin_s, self.count = begin_s, 0
+        self.count += 1
+        if self.count > self.allowed:
+            self.refusals += 1
+            left_s = begin_s + self.window_s - self.clock.monotonic_s()
+            raise ApiError(429, "RATE_LIMITED", "too many requests", left_s)
+        return await super().consume(conversation_id, approval_id, cancel=cancel)
+
+
+async def test_canons_limit_is_kept_by_all_of_a_pass(tmp_path: Path) -> None:
+    """Issue's number: whoever is told to wait stops everybody, and nothing fails for having been asked too often."""
+    clock = ManualClock()
+    canon = LimitedCanon(clock)
+    world = Approving(tmp_path, clock=clock, canon=canon)
+    ids = [await ask(world) for _ in range(40)]
+
+    passing = asyncio.create_task(world.service.passes.pass_over(limit=8))
+    while not passing.done():
+        await until(lambda: passing.done() or world.clock.sleepers)
+        if not passing.done():
+            await world.clock.advance(1)
+    done = await passing
+
+    assert (done.counts, done.failed) == ({"pending": 40}, frozenset())
+    assert sorted(one[1] for one in canon.consumes) == sorted(ids)
+    assert canon.refusals <= 3 * 8, "in each window only those that were on their way are refused"
