@@ -169,7 +169,7 @@ def _why_it_stays(
     needing = [str(one) for one in neighbours(home, environ) if one.plugins - provided]
     if not needing:
         return ""
-    return f"{OUR_DISTRIBUTION} stays as it is, because {' and '.join(needing)} still enable a plugin of it"
+    return f"the package stays as it is, because {' and '.join(needing)} still enable a plugin of it"
 
 
 def _the_same(recorded: str | None, home: HermesHome) -> Path:

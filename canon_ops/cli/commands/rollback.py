@@ -87,7 +87,7 @@ def _view(context: Context, outcome: RollbackOutcome, write: WriteOptions) -> li
         Line(f"{'This would go' if outcome.dry_run else 'Back'} before {what}.", Mark.OK),
     ]
     if plan.keeps_package:
-        view.append(Line(f"{plan.keeps_package}.", Mark.INFO))
+        view.append(Line(f"{plan.keeps_package[0].upper()}{plan.keeps_package[1:]}.", Mark.INFO))
     if plan.returns:
         view.append(Line(f"Back in the host: {', '.join(map(str, plan.returns))}."))
     if plan.leaves:
