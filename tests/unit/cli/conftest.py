@@ -13,6 +13,7 @@ import pytest
 
 from canon_ops.cli.main import start
 from canon_ops.cli.streams import Streams
+from tests.support.documents import checked
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 
@@ -27,9 +28,8 @@ class Ran:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The one document on stdout."""
-        document: dict[str, Any] = json.loads(self.out)
-        return document
+        """The one document on stdout, which agrees with its schema."""
+        return checked(json.loads(self.out))
 
 
 class Paper(io.StringIO):
