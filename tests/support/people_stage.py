@@ -38,6 +38,7 @@ class FakeCanon:
         fails: raised by the next calls, one each; a number is the status of an answer.
         receipt: laid over what creating brings.
         creating: when set, creating waits for it.
+        hangs: consuming never answers.
     """
 
     shown: list[dict[str, Any]] = field(default_factory=list)
@@ -49,6 +50,7 @@ class FakeCanon:
     receipt: dict[str, Any] = field(default_factory=dict)
     creating: asyncio.Event | None = None
     expires_at_ms: int | None = None
+    hangs: bool = False
 
     @property
     def request(self) -> dict[str, Any]:
@@ -72,6 +74,8 @@ class FakeCanon:
         self, kind: InteractionKind, conversation_id: str, request_id: str, *, cancel: bool = False
     ) -> Any:
         self.consumed.append((request_id, cancel))
+        if self.hangs:
+            await asyncio.Event().wait()
         if self.fails:
             raise self.fails.pop(0)
         if request_id in self.gone:
@@ -173,6 +177,8 @@ class Scene:
     posted: list[tuple[str, str]] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     refuses_posts: bool = False
+    post_takes_s: float = 0
+    offload_hangs: bool = False
 
     def __post_init__(self) -> None:
         self.desk = TurnDesk(
@@ -188,6 +194,8 @@ class Scene:
 
     def with_waits(self, waits: HumanWaits) -> People:
         async def offloaded(function: Any) -> Any:
+            if self.offload_hangs:
+                await asyncio.Event().wait()
             return function()
 
         self.people = People(
@@ -229,7 +237,18 @@ class Scene:
                 case DeliverFinal(final=final):
                     self.posted.append((final.text, final.semantics.value))
                     told = FinalRejected("no") if self.refuses_posts else FinalSettled("posted")
-                    asyncio.get_running_loop().call_soon(self.desk.apply, final.turn_id, told)
+                    self._tell(final.turn_id, told)
+
+    def _tell(self, turn_id: Any, told: Any) -> None:
+        async def later() -> None:
+            await self.clock.sleep(self.post_takes_s)
+            self.desk.apply(turn_id, told)
+
+        loop = asyncio.get_running_loop()
+        if self.post_takes_s:
+            self._posting = loop.create_task(later())
+        else:
+            loop.call_soon(self.desk.apply, turn_id, told)
 
     async def _attempt(self, final: Final) -> Attempt:
         return Failed("no", may_pass=False) if self.refuses_posts else Sent("sent")

@@ -44,11 +44,13 @@ logger = logging.getLogger(__name__)
 
 POLL_S: Final = 1.0  # R9.3
 ASK_LIMIT_S: Final = 5.0  # ours: for one look at Canon; the next one comes soon
+SHORTEST_LOOK_S: Final = 1.0  # ours: with what follows the host has its end within seven seconds of the time
 CREATE_LIMIT_S: Final = 10.0  # the host waits 15 s for the whole call, R9.8
 FAREWELL_S: Final = 2.0  # ours: the host gives an adapter a few seconds to disconnect
 TAKE_BACK_PAUSES_S: Final = (1.0, 5.0, 20.0)  # ours
 UNKNOWN: Final[JsonObject] = {"status": "unknown"}
 UNKNOWN_TIMES: Final = 3  # ours: so often in a row, and an answer that was given is lost
+LONGEST_S: Final = 1_800  # R9.1: longer than that no thread of the host's waits, whatever time Canon names
 OURS: Final = ("cancelled", "unknown")  # what cancelling brings when nobody has answered
 MAYBE_MADE: Final = frozenset({408, 409, 425})  # of the 4xx, those after which it may be there all the same
 
@@ -156,7 +158,12 @@ class Asking:
     # --- waiting ------------------------------------------------------------------------------------------------
 
     async def _watch(self, ask: Ask, receipt: RequestReceipt, began_ms: int) -> None:
-        response = await self._response(ask, receipt)
+        """Whatever happens on the way, the host's thread hears of an end; only our leaving is told elsewhere."""
+        try:
+            response = await self._response(ask, receipt, began_ms)
+        except Exception:  # a fault of ours must not keep a thread of the host's waiting
+            logger.exception("Canon: %s could not be followed; it counts as not answered", ask.shown.request_id)
+            response = UNKNOWN
         del self._open[ask.shown]
         ask.closed()
         if response is None:
@@ -169,18 +176,20 @@ class Asking:
             self._strike(ask.shown)
         self._resolve(ask, response, receipt, began_ms)
 
-    async def _response(self, ask: Ask, receipt: RequestReceipt) -> JsonObject | None:
-        """What Canon says in the end; None when the host no longer waits."""
-        until_ms = _in_force(receipt.expires_at_ms, ask.expires_at_ms)
+    async def _response(self, ask: Ask, receipt: RequestReceipt, began_ms: int) -> JsonObject | None:
+        """What Canon says in the end; None when the host no longer waits. It ends, whatever Canon says of its time."""
+        latest_ms = began_ms + LONGEST_S * 1_000
+        until_ms = min(_in_force(receipt.expires_at_ms, ask.expires_at_ms), latest_ms)
         unknown = 0
         while ask.waiting.is_open():
-            response = await self._look(ask.shown)
+            left_s = (until_ms - self._clock.now_ms()) / 1_000
+            response = await self._look(ask.shown, limit_s=min(ASK_LIMIT_S, max(SHORTEST_LOOK_S, left_s)))
             unknown = unknown + 1 if response is UNKNOWN else 0
             if unknown == UNKNOWN_TIMES:
                 return UNKNOWN
             if response is not UNKNOWN and is_final(response):
                 return response
-            until_ms = _in_force(RequestReceipt.parse(response).expires_at_ms, until_ms)
+            until_ms = min(_in_force(RequestReceipt.parse(response).expires_at_ms, until_ms), latest_ms)
             left_s = (until_ms - self._clock.now_ms()) / 1_000
             if left_s <= 0:
                 return await self._last_response(ask.shown)

@@ -393,6 +393,70 @@ async def test_canon_is_too_slow(scene: Scene) -> None:
     assert scene.states == ["thinking"] and await scene.noted() == ()
 
 
+async def test_the_host_has_its_answer_in_time(scene: Scene) -> None:
+    """R9.8: a long command is posted and then asked for, and both are slow: the host waits 15 s and no longer."""
+    scene.open_turn()
+    scene.canon.creating = asyncio.Event()
+    scene.post_takes_s = 3.9
+    asking = asyncio.ensure_future(scene.command("rm " + "x" * 4_000))
+    await until(lambda: scene.posted)
+    await scene.clock.advance(3.9)
+    await until(lambda: scene.canon.shown)
+    await scene.clock.advance(9.2)
+    is_told = asking.done()
+    scene.canon.creating.set()
+    await pass_time(scene, 3)
+
+    assert is_told and not (await asking).success
+    assert scene.canon.cancelled == [scene.canon.request["approvalId"]] and await scene.noted() == ()
+
+
+async def test_a_disk_that_does_not_answer(scene: Scene) -> None:
+    """R9.8: nothing on the way to Canon may keep the host's thread longer than it waits."""
+    scene.open_turn()
+    scene.offload_hangs = True
+    asking = asyncio.ensure_future(scene.ask())
+    await pass_time(scene, 13)
+
+    assert asking.done() and not (await asking).success
+
+
+@pytest.mark.parametrize("asks", ["a question", "a command"])
+async def test_canon_is_down_when_the_time_is_over(scene: Scene, asks: str) -> None:
+    """D17: nobody can say whether it was answered; the host hears an end within seconds of its time all the same."""
+    scene.open_turn()
+    await (scene.ask() if asks == "a question" else scene.command())
+    scene.canon.hangs = True
+
+    await pass_time(scene, 300 + 7)
+
+    assert scene.host.waiting[0].told == ([NO_ANSWER] if asks == "a question" else ["deny"])
+
+
+async def test_a_time_without_an_end(scene: Scene) -> None:
+    """R9.1: Canon may give people more time, and no more than half an hour in all."""
+    scene.canon.receipt = {"expiresAt": scene.clock.now_ms() + 10**12}
+    scene.canon.expires_at_ms = scene.clock.now_ms() + 10**12
+    scene.open_turn()
+    await scene.ask()
+
+    await pass_time(scene, 1_801)
+
+    assert len(scene.host.waiting[0].told) == 1
+
+
+async def test_a_fault_of_ours_keeps_nobody_waiting(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    """D17: an answer that we stumble over is told as lost, and the fault is logged."""
+    scene.open_turn()
+    await scene.ask()
+    scene.canon.answers["q1"] = 7  # type: ignore[assignment]  # no object, which the client never hands on
+
+    await pass_time(scene, 3)
+
+    assert scene.host.waiting[0].told == [LOST]
+    assert "could not be followed" in caplog.text
+
+
 async def test_nobody_knows_whether_it_was_made(scene: Scene) -> None:
     """R9.8: an answer that was lost is a failure for the host; on Canon it is taken back until that is certain."""
     scene.open_turn()
