@@ -109,7 +109,8 @@ CHECKS = (
         about=About(
             "Nobody has answered, or no gateway runs that would ask Canon what became of it.",
             "What was to be approved does not happen, and the agent has to ask again.",
-            "Remind the human. For one past its end run canon-ops approvals reconcile --apply.",
+            "Remind the human. For one past its end run canon-ops approvals reconcile --apply; where its agent has no "
+            "key any more, canon-ops approvals abandon.",
             REGISTRY,
         ),
     ),
@@ -121,7 +122,8 @@ CHECKS = (
         about=About(
             "No gateway of the agent runs, the agent left the conversation, or somebody else answered.",
             "A human has decided and the agent goes on waiting.",
-            "Start the gateway of that agent, let it back into the conversation, or have the agent ask again.",
+            "Start the gateway of that agent, let it back into the conversation, or have the agent ask again. What can "
+            "never be told ends with canon-ops approvals abandon.",
             REGISTRY,
         ),
     ),

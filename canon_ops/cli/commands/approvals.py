@@ -20,6 +20,7 @@ import click
 
 from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry, Status
+from canon_hermes_plugin.approvals.giving_up import kept_because
 from canon_hermes_plugin.approvals.needs import Need, Standing, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.state_place import approvals_record
@@ -230,7 +231,11 @@ def show_command(context: Context, approval_id: str) -> Result:
         pairs.append(("lease", f"{row.lease.kind}, {row.lease.owner or 'somebody'}, {until} {row.lease.expires_at}"))
     if row.next is None:
         return Result(row, (Fields(pairs),))
-    return Result(row, (Fields(pairs), Item(Mark.WARNING, f"needs {row.needs}", row.why, fix=row.next)))
+    view: list[Block] = [Fields(pairs), Item(Mark.WARNING, f"needs {row.needs}", row.why, fix=row.next)]
+    if kept_because(entry, now_ms=SystemClock().now_ms()) is None:
+        said = f"If it can never be settled: canon-ops approvals abandon {row.approval_id}"
+        view.append(Line(said, Mark.INFO, for_people_only=True))
+    return Result(row, view)
 
 
 @declare(

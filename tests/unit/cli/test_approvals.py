@@ -136,6 +136,8 @@ def test_whose_turn_it_is(program: Runner, file: Path, case: str) -> None:
     assert [row["approval_id"] for row in found] == ["hermes-1"]
     assert ("canon-ops" in screen, "canon-ops" in shown) == (needs != "nothing",) * 2
     assert item["next"] is None or item["next"] in shown
+    said = program("approvals", "show", "hermes-1", terminal=True).out
+    assert ("approvals abandon hermes-1" in said) == (case in ("overdue", "untold")), "nothing else may be given up"
 
 
 def test_looking_changes_nothing(program: Runner, file: Path) -> None:
