@@ -120,16 +120,18 @@ class Stage:
 
     async def row(self, seq: int) -> Receipt:
         """A receipt as it is on disk."""
-        return next(each for each in await asyncio.to_thread(rows, self.home) if each.ingest_seq == seq)
+        found = await asyncio.to_thread(row, self.home, seq)
+        assert found is not None
+        return found
 
     async def until_row(self, seq: int, status: Status, outcome: str | None = None) -> Receipt:
         """Wait until a receipt is in a state."""
         async with asyncio.timeout(10):
             while True:
-                found = [each for each in await asyncio.to_thread(rows, self.home) if each.ingest_seq == seq]
-                if found and found[0].status is status:
-                    assert outcome is None or found[0].outcome == outcome, found[0]
-                    return found[0]
+                found = await asyncio.to_thread(row, self.home, seq)
+                if found is not None and found.status is status:
+                    assert outcome is None or found.outcome == outcome, found
+                    return found
                 await asyncio.sleep(0.005)
 
 
@@ -140,6 +142,11 @@ def rows(home: Path) -> list[Receipt]:
         return [store.receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
 
     return read_once(inbox_file(home), SCHEMA, all_of) if inbox_file(home).exists() else []
+
+
+def row(home: Path, seq: int) -> Receipt | None:
+    """One receipt of a home's inbox."""
+    return read_once(inbox_file(home), SCHEMA, store.get, seq) if inbox_file(home).exists() else None
 
 
 @asynccontextmanager

@@ -204,6 +204,26 @@ async def test_a_receipt_that_has_settled_itself_is_left_alone(own_home: Path) -
         await until(lambda: stage.adapter._borgee.dispatcher._scheduler.used(Lane.CONTROL) == 0)
 
 
+async def test_a_report_that_hangs_is_no_work_that_hangs(own_home: Path) -> None:
+    """A25: the receipt is completed and its slot free, however long the server takes to hear of it."""
+
+    async def quick(_event: Any, _adapter: Any) -> str:
+        return "reply"
+
+    turns = Turns(command=quick)
+    async with busy(own_home, turns) as (stage, clock):
+        stage.session.answers["task_finished"] = lambda _report: asyncio.Event().wait()
+        await stage.until_row(2, Status.COMPLETED)
+
+        await over_the_limit(clock)
+
+        row = await stage.row(2)
+        assert (row.status, row.outcome) == (Status.COMPLETED, Outcome.INLINE_COMPLETED)
+        assert stage.store.suspended == []
+        assert not stage.adapter.has_fatal_error
+        assert stage.adapter._borgee.dispatcher._scheduler.used(Lane.CONTROL) == 0
+
+
 @pytest.mark.parametrize("refuses", [False, True])
 async def test_a_child_of_hermes_cannot_settle_what_is_over(own_home: Path, refuses: bool) -> None:
     """A27, A28: the record is taken away before the store is asked, so a late end changes nothing."""
