@@ -22,6 +22,7 @@ __all__ = [
     "Reset",
     "Reshape",
     "Schedule",
+    "Withhold",
 ]
 
 Point = str
@@ -86,6 +87,11 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True)
+class Withhold:
+    """Begin the stream without saying what the agent may send out."""
+
+
+@dataclass(frozen=True, slots=True)
 class DropStream:
     """Reset the stream's socket before the event, in the middle of its frame, or after it."""
 
@@ -109,7 +115,7 @@ class Reshape:
     how: str
 
 
-Action = Answer | Reset | Delay | Rename | Bend | Forget | DropStream | EndStream | Mute | Reshape
+Action = Answer | Reset | Delay | Rename | Bend | Forget | Withhold | DropStream | EndStream | Mute | Reshape
 
 
 # When it goes wrong -------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from canon_ops.sandbox.fault_actions import (
     Reset,
     Reshape,
     Schedule,
+    Withhold,
 )
 
 __all__ = ["KINDS"]
@@ -154,6 +155,7 @@ _ROWS: tuple[FaultKind, ...] = (
     _stream("end-at-once", EndStream(), "accepted and finished at once"),
     _stream("forget", Forget(), "the cursor is unknown: replay.expired"),
     _stream("forget-all", Forget(named=False), "the cursor is unknown and there is no newest id"),
+    _stream("no-policy", Withhold(), "agent.context does not say what the agent may send out"),
     _event("stream-drop", DropStream("before"), "resets the socket before the event"),
     _event("stream-drop-mid-frame", DropStream("middle"), "resets the socket in the middle of the event"),
     _event("stream-drop-after", DropStream("after"), "resets the socket right after the event"),

@@ -13,7 +13,7 @@ from typing import Any
 from canon_ops.sandbox.engine import Engine, OpenStream
 from canon_ops.sandbox.events import Event, Expired
 from canon_ops.sandbox.exchange import authenticated
-from canon_ops.sandbox.fault_actions import Answer, AnyAction, DropStream, EndStream, Forget, Mute, Reshape
+from canon_ops.sandbox.fault_actions import Answer, AnyAction, DropStream, EndStream, Forget, Mute, Reshape, Withhold
 from canon_ops.sandbox.faults import Meeting
 from canon_ops.sandbox.frames import HEARTBEAT, bare_frame, chunks
 from canon_ops.sandbox.http import Arrived, Receive, Scope, Send, answer, read, reset_connection
@@ -115,7 +115,8 @@ class _Connection:
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if isinstance(action, EndStream):
             return
-        greeting = self._greeting(cursor, action if isinstance(action, Forget) else None)
+        forget = action if isinstance(action, Forget) else None
+        greeting = self._greeting(cursor, forget, tells_policy=not isinstance(action, Withhold))
         watcher = asyncio.create_task(self._watch(receive))
         self._engine.open_stream(self._stream)
         try:
@@ -135,7 +136,7 @@ class _Connection:
         self._stream.orders.append("gone")
         self._stream.wake.set()
 
-    def _greeting(self, cursor: str | None, forget: Forget | None) -> bytes:
+    def _greeting(self, cursor: str | None, forget: Forget | None, *, tells_policy: bool) -> bytes:
         """Find the reader's place and say where it stands."""
         with self._engine.changing() as world:
             place = self._log.end if cursor is None else self._log.locate(cursor)
@@ -147,7 +148,7 @@ class _Connection:
             self._stream.position = place
             connected = {"agentId": self._agent.agent_id, "connectionId": world.mint("cx")}
             context: dict[str, Any] = {"agentId": self._agent.agent_id, "ownerId": self._agent.owner_id}
-            if self._agent.outbound_policy is not None:
+            if self._agent.outbound_policy is not None and tells_policy:
                 context["outboundPolicy"] = self._agent.outbound_policy
         return HEARTBEAT + expired + bare_frame("connected", connected) + bare_frame("agent.context", context)
 

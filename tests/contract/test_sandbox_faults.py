@@ -475,6 +475,21 @@ def _forgotten(box: CanonSandbox, name: str) -> None:
     assert json.loads(expired["data"]) == ({"lastAvailableId": newest} if name == "stream-forget" else {})
 
 
+@scene("stream-no-policy")
+def _without_policy(box: CanonSandbox, name: str) -> None:
+    contexts = []
+    for fault in (None, name):
+        if fault is not None:
+            box.fault(fault)
+        with connected(box) as stream:
+            stream.read_until("agent.context")
+            contexts += [json.loads(f["data"]) for f in stream.frames() if f["event"] == "agent.context"]
+
+    told, silent = contexts
+    assert told.pop("outboundPolicy") == "open"
+    assert silent == told
+
+
 @scene("stream-drop", "stream-drop-mid-frame", "stream-drop-after", "stream-end")
 def _dropped(box: CanonSandbox, name: str) -> None:
     with connected(box) as stream:

@@ -151,6 +151,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
         _APPROVALS,
     ),
     "discover-no-owner": _QUESTIONS,
+    "stream-no-policy": "tests/unit/canon_hermes_plugin/communicate/test_tool.py",
     "read-500": "tests/contract/test_marks_trouble.py",
     "disposition-500": "tests/contract/test_marks_trouble.py",
     "upload-413": "tests/contract/test_client_acts.py",

@@ -87,6 +87,17 @@ async def test_a_malformed_answer_is_no_success(box: CanonSandbox, turn: Turn, f
     assert (armed.fired, result["success"], verbs(box)) == (1, False, ["send_to"])
 
 
+async def test_a_stream_that_does_not_tell_the_policy(box: CanonSandbox) -> None:
+    """R2.13, R11.30: what the own identity said at the connect is in force no more; nothing goes out."""
+    armed, active = box.fault("stream-no-policy"), ActiveSet()
+
+    async with canon_turn(box, active=active) as turn:
+        await until(lambda: (own := active.live_authority()) is not None and own.outbound_policy is None)
+        withheld = (turn.may_communicate(), (await turn.communicate(**SAY))["success"], verbs(box))
+
+    assert (armed.fired, withheld) == (1, (False, False, []))
+
+
 async def test_each_agent_acts_in_its_own_turn(box: CanonSandbox) -> None:
     """S11.6: two agents of one process, the policy of one is open and of the other closed: each turn has the policy and
     the key of its own agent, and a conversation in which both have a turn has neither."""
