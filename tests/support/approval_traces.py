@@ -229,6 +229,8 @@ class Process:
             raise broken()
 
     async def wake(self, wake: Wake) -> None:
+        if self.service._owner != OWNER:
+            raise Violation(f"{self.name} told its own session another agent's decision")
         if await self._at("wake", "before") == "lose":
             raise OSError("disk full")
         self.director.disk.record(wake)

@@ -82,6 +82,7 @@ class Steps:
         self._process = process
         self._conversations = conversations
         self._not_mine: dict[str, float] = {}  # until when another agent may ask for it
+        self._is_known_as_mine: set[str] = set()  # Canon has answered this agent about it
 
     async def go_on(self, entry: Entry) -> Entry:
         """The next thing, and the wake if it brought a decision."""
@@ -103,6 +104,8 @@ class Steps:
             return
         refusal: WakeRefused | None = None
         try:
+            if not await self._is_this_agents(entry):
+                return
             await self._wakes.look(entry.conversation_id)
         except WakeRefused as refused:
             if entry.wake_error == str(refused)[:TEXT_LIMIT]:
@@ -128,6 +131,34 @@ class Steps:
         finally:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._desk.apply(entry.approval_id, finish)
+
+    async def _is_this_agents(self, entry: Entry) -> bool:
+        """Whether this agent asked for it. An entry of the published plugin does not say so, and agents share rooms and
+        homes: Canon is asked, which replays a decision to the agent that asked and to nobody else.
+
+        Raises:
+            WakeRefused: what stands in the registry is not what Canon says, or nobody can find out any more.
+            RequestFailed: Canon could not be asked.
+
+        Source: decision A1; Canon wire 9.6.
+        """
+        if entry.owner is not None or entry.approval_id in self._is_known_as_mine:
+            return True
+        try:
+            answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+            replayed_until_ms = entry.settled_at_ms() + LONGEST_LIFE_MS
+            if self._clock.now_ms() >= replayed_until_ms:
+                raise WakeRefused("whose decision it is cannot be found out any more") from error
+            self._not_mine[entry.approval_id] = replayed_until_ms
+            return False
+        stored = (entry.decision, entry.responded_by)
+        if not isinstance(answer, Decided) or (answer.decision, answer.responded_by) != stored:
+            raise WakeRefused("Canon does not confirm the decision that stands in the registry")
+        self._is_known_as_mine.add(entry.approval_id)
+        return True
 
     @contextlib.asynccontextmanager
     async def _renewed(self, approval_id: str, claim_id: str) -> AsyncIterator[None]:
@@ -157,6 +188,8 @@ class Steps:
         written: Answer | None = None
         try:
             answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
+            if entry.owner is None and answer != Unclear():
+                self._is_known_as_mine.add(entry.approval_id)
         except ApiError as error:
             if error.status not in (404, 409):
                 raise

@@ -1036,6 +1036,76 @@ async def test_an_approval_that_may_be_another_agents(world: Approving, how: str
     assert [wake.approval_id for wake in world.inbox.wakes.values()] == [approval_id]
 
 
+def decided_by_the_published_plugin(world: Approving, approval_id: str, decision: str, **more: Any) -> None:
+    """It fetched the decision and was stopped before it could wake anybody; its entries do not say whose they are."""
+    fields = {"decision": decision, "respondedBy": "owner-1", "resolvedAt": world.clock.now_ms(), **more}
+    entry = world.store.read().entries[approval_id].without("environmentId", "agentId")
+    world.file.write_bytes(_rendered(entry.with_(status="resolved", wakeStatus="pending", **fields)))
+
+
+async def test_a_decision_is_told_by_the_agent_that_asked(world: Approving) -> None:
+    """A1, Canon wire 9.6: agents share a room and a home, and the entry does not say who asked: Canon knows."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    decided_by_the_published_plugin(world, approval_id, "allow")
+    theirs = CanonApprovals(world.clock)
+    other = world.gateway("other", Owner("env", "agent_2"), theirs)
+
+    for _ in range(3):
+        await other.passes.settle_start()
+        await other.passes.follow_up(approval_id)
+    assert (world.inbox.attempts, len(theirs.consumes)) == (0, 1)
+    assert world.entry(approval_id)["wakeStatus"] == "pending"
+
+    await world.service.passes.settle_start()
+
+    assert [wake.approval_id for wake in world.inbox.wakes.values()] == [approval_id]
+    assert (world.inbox.attempts, len(world.canon.consumes)) == (1, 1)
+
+
+@pytest.mark.parametrize("stored", [("deny", "owner-1"), ("allow", "member-9")], ids=["decision", "responder"])
+async def test_a_decision_that_canon_does_not_confirm(world: Approving, stored: tuple[str, str]) -> None:
+    """A1: what stands there is not what Canon says; nobody is told either of the two, and the operator sees why."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    decided_by_the_published_plugin(world, approval_id, stored[0], respondedBy=stored[1], responseUserId=stored[1])
+
+    await world.service.passes.settle_start()
+
+    assert world.inbox.attempts == 0
+    assert "Canon does not confirm" in world.entry(approval_id)["wakeError"]
+
+
+async def test_canon_cannot_be_asked_whose_decision_it_is(world: Approving) -> None:
+    """A failure is no answer: it is asked again, and then told."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    decided_by_the_published_plugin(world, approval_id, "allow")
+    world.canon.fails_before.append(broken())
+
+    await world.service.passes.settle_start()
+    assert world.inbox.attempts == 0
+    await world.clock.advance(3_600)
+    await world.service.passes.follow_up(approval_id)
+
+    assert world.inbox.attempts == 1
+
+
+async def test_a_decision_whose_agent_nobody_can_find_out(world: Approving) -> None:
+    """Canon wire 9.6: it is replayed for 72 hours; from then on it stays untold, and the operator sees why."""
+    approval_id = await ask(world)
+    decided_by_the_published_plugin(world, approval_id, "allow")
+    del world.canon.held[approval_id]
+    await world.service.passes.settle_start()
+    assert "wakeError" not in world.entry(approval_id), "another agent of the room may still find out"
+
+    world.clock._elapsed_s += 73 * 3600
+    await world.service.passes.settle_start()
+
+    assert world.inbox.attempts == 0
+    assert "whose decision" in world.entry(approval_id)["wakeError"]
+
+
 async def test_an_approval_of_nobody_comes_to_its_end(world: Approving) -> None:
     """A1: nobody can ask for it any more once the longest life after its expiry is over."""
     approval_id = await ask(world)
