@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
 
@@ -60,3 +61,11 @@ def test_the_targets_run_what_they_say() -> None:
     assert '-m scripts.bench --only "sse"' in said["bench"]
     assert "-m scripts.bench --only inbound --memory" in said["bench-memory"]
     assert len(bench.BENCHMARKS) == len([*CHECKOUT.glob("tests/benchmarks/bench_*.py")]) > 15
+
+
+def test_every_benchmark_stands_in_the_page() -> None:
+    """docs/testing.md says what each holds, and names none that is gone."""
+    page = CHECKOUT.joinpath("docs", "testing.md").read_text(encoding="utf-8")
+    table = page.partition("## Benchmarks")[2].partition("\n## ")[0]
+
+    assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == bench.BENCHMARKS
