@@ -78,7 +78,26 @@ def need_of(entry: Entry, *, now_ms: float) -> Need:
     if entry.fields.get("cancelPending") is True:
         why = "its request may still be open at Canon although no answer would count"
         return Need(Action.CANCEL, Standing.TO_TAKE_BACK, why)
-    return Need(Action.NOTHING, Standing.SETTLED, "it is settled")
+    return Need(Action.NOTHING, Standing.SETTLED, _how_it_ended(entry))
+
+
+def _how_it_ended(entry: Entry) -> str:
+    said = {name: str(entry.fields.get(name) or "") for name in ("abandonReason", "creationError")}
+    match entry.status:
+        case Status.RESOLVED:
+            return f"it is settled: {entry.decision} by {entry.responded_by}"
+        case Status.EXPIRED:
+            return "it is settled: nobody answered in time"
+        case _ if said["abandonReason"]:
+            return f"an operator gave it up: {said['abandonReason']}"
+        case _ if said["creationError"]:
+            return f"it was never open: {said['creationError']}"
+        case _ if entry.fields.get("identityMismatch") is True and entry.responded_by:
+            return f"it was answered by {entry.responded_by} and not by the human who was asked; that does not count"
+        case _ if entry.fields.get("identityMismatch") is True:
+            return "Canon did not say who answered it; that does not count"
+        case _:
+            return "Canon no longer knows it, or never did"
 
 
 def _of_pending(entry: Entry, now_ms: float) -> Need:

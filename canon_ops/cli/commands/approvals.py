@@ -230,7 +230,7 @@ def show_command(context: Context, approval_id: str) -> Result:
         until = "until" if row.lease.live else "over since"
         pairs.append(("lease", f"{row.lease.kind}, {row.lease.owner or 'somebody'}, {until} {row.lease.expires_at}"))
     if row.next is None:
-        return Result(row, (Fields(pairs),))
+        return Result(row, (Fields([*pairs, ("because", one_line(row.why, 400))]),))
     view: list[Block] = [Fields(pairs), Item(Mark.WARNING, f"needs {row.needs}", row.why, fix=row.next)]
     if kept_because(entry, now_ms=SystemClock().now_ms()) is None:
         said = f"If it can never be settled: canon-ops approvals abandon {row.approval_id}"

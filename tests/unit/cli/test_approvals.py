@@ -140,6 +140,35 @@ def test_whose_turn_it_is(program: Runner, file: Path, case: str) -> None:
     assert ("approvals abandon hermes-1" in said) == (case in ("overdue", "untold")), "nothing else may be given up"
 
 
+RESOLVED = {"status": "resolved", "decision": "deny", "respondedBy": "owner-1"}
+ENDS: dict[str, tuple[dict[str, Any], str]] = {
+    "decided": (RESOLVED, "deny by owner-1"),
+    "expired": ({"status": "expired"}, "nobody answered in time"),
+    "refused": (
+        {"status": "orphaned", "creationError": "Canon rejected it (400)"},
+        "never open: Canon rejected it (400)",
+    ),
+    "wrong human": ({"status": "orphaned", "identityMismatch": True, "respondedBy": "m-9"}, "by m-9 and not by"),
+    "nameless": ({"status": "orphaned", "identityMismatch": True}, "did not say who answered"),
+    "gone": ({"status": "orphaned"}, "no longer knows it"),
+    "given up": ({"status": "orphaned", "abandonReason": "no key"}, "an operator gave it up: no key"),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_how_it_ended(program: Runner, file: Path, case: str) -> None:
+    """An approval that came to nothing says why, to people and to scripts."""
+    fields, why = ENDS[case]
+    file.write_text(
+        json.dumps({"hermes-1": {"approvalId": "hermes-1", "conversationId": "c", "expiresAt": 1, **fields}})
+    )
+
+    shown = program("approvals", "show", "hermes-1").out
+    row = program("approvals", "show", "hermes-1", "--json").json["data"]
+
+    assert (why in shown, why in row["why"], row["needs"]) == (True, True, "nothing")
+
+
 def test_looking_changes_nothing(program: Runner, file: Path) -> None:
     """BR-55: neither the registry nor its trail, by any of the commands that look."""
     before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
