@@ -282,6 +282,10 @@ class _Port:
         held = getattr(self._adapter.gateway_runner, "_startup_restore_queue", None) or ()
         return any(each is event for each in held)
 
+    def takes_turns(self) -> bool:
+        runner = self._adapter.gateway_runner
+        return not (getattr(runner, "_draining", False) or getattr(runner, "_external_drain_active", False))
+
     def is_stopping(self) -> bool:
         return bool(getattr(self._adapter.gateway_runner, "_draining", False))
 

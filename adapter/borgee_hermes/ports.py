@@ -89,6 +89,10 @@ class HostPort(Protocol):
         """Whether the host has put the message aside until its start-up is through."""
         ...
 
+    def takes_turns(self) -> bool:
+        """Whether the host begins turns. One that drains only says so to the person, and calls that a success."""
+        ...
+
     def is_stopping(self) -> bool:
         """Whether the host is going down and interrupts what runs."""
         ...

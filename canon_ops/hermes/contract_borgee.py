@@ -136,4 +136,6 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
          without="it counts as done when the host says so"),
     Need("gateway.run:GatewayRunner._draining", Use.ATTRIBUTE, "an interrupted turn is no success",
          without="it counts as done when the host says so"),
+    Need("gateway.run:GatewayRunner._external_drain_active", Use.ATTRIBUTE, "a host that drains is given no turn",
+         without="a message that comes while it drains for somebody else gets its notice and no answer"),
 )  # fmt: skip

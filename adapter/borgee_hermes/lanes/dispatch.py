@@ -2,7 +2,8 @@
 
 Everything that happens (a receipt, a session that became busy or idle, a hook of the host) goes into the scheduler or
 into the execution it belongs to, and then whatever can run is launched. There is no loop that looks: what does not
-happen is not waited for.
+happen is not waited for. The one exception is a host that drains: it answers each new text with a notice and calls
+that a success, so nothing is given to it, and it is asked each second whether that is over.
 
 The order of a turn: the claim is durable before Hermes sees the text; its end is durable before the slot is free. A
 claim takes its time: what was true of the session before it is asked about again after it. When
@@ -34,6 +35,7 @@ __all__ = ["CONTROL_LIMIT_S", "Dispatcher", "Reports", "Sessions"]
 logger = logging.getLogger(__name__)
 
 CONTROL_LIMIT_S: Final = 15.0  # Borgee 4.6
+LOOK_S: Final = 1.0  # how soon a host that began to take turns again is noticed
 FIRST_STEPS: Final = 3  # turns of the loop in which a task that Hermes has made takes its first step
 
 
@@ -108,6 +110,7 @@ class Dispatcher:
         self._jobs: dict[int, _Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_admitting = False
+        self._looking: asyncio.Task[None] | None = None
         self._warned: set[str] = set()
 
     # -- what happens -------------------------------------------------------------------------------------------------
@@ -207,6 +210,8 @@ class Dispatcher:
     def close(self) -> None:
         """Launch nothing more; what runs may end."""
         self._is_admitting = False
+        if self._looking is not None:
+            self._looking.cancel()
 
     async def drain(self, limit_s: float) -> bool:
         """Wait until nothing of ours runs; false when it took too long, and everything was abandoned and ended."""
@@ -231,10 +236,20 @@ class Dispatcher:
     def _pump(self) -> None:
         if not self._is_admitting:
             return
-        for launch in self._scheduler.launches():
+        takes_turns = self._port.takes_turns()
+        if not takes_turns and self._looking is None:
+            self._looking = asyncio.get_running_loop().create_task(self._look_again(), name="borgee waits for the host")
+        for launch in self._scheduler.launches(turns=takes_turns):
             task = asyncio.get_running_loop().create_task(self._run(launch), name=f"borgee {launch.ingest_seq}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    async def _look_again(self) -> None:
+        """The host takes no turns for a while and does not say when it takes them again."""
+        while not self._port.takes_turns():
+            await self._clock.sleep(LOOK_S)
+        self._looking = None
+        self._pump()
 
     async def _run(self, launch: Launch) -> None:
         """One launch, from its slot to its end; a fault in it ends the adapter."""
@@ -283,9 +298,9 @@ class Dispatcher:
         The last word is said when the claim is on disk, right before the hand-over: nothing can change between the two.
         """
         if launch.is_detour:
-            return is_command(receipt, self._port.commands)
+            return self._port.takes_turns() and is_command(receipt, self._port.commands)
         if launch.lane is Lane.ORDINARY:
-            return True
+            return self._port.takes_turns()
         return self._port.is_busy(launch.session_key) and may_bypass(receipt, self._port.commands)
 
     async def _give_back(self, launch: Launch, token: str) -> None:

@@ -205,9 +205,14 @@ class Scheduler:
 
     # -- what to do ---------------------------------------------------------------------------------------------------
 
-    def launches(self) -> list[Launch]:
-        """Take everything that can run now: urgent before control before ordinary, each by order of arrival."""
-        return [launch for lane in (Lane.URGENT, Lane.CONTROL, Lane.ORDINARY) for launch in self._fill(lane)]
+    def launches(self, *, turns: bool = True) -> list[Launch]:
+        """Take everything that can run now: urgent before control before ordinary, each by order of arrival.
+
+        Args:
+            turns: whether the host begins any; what passes a turn that runs does not depend on it.
+        """
+        lanes = (Lane.URGENT, Lane.CONTROL, Lane.ORDINARY) if turns else (Lane.URGENT, Lane.CONTROL)
+        return [launch for lane in lanes for launch in self._fill(lane)]
 
     def _fill(self, lane: Lane) -> list[Launch]:
         launches = []

@@ -6,11 +6,15 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from borgee_hermes.inbox.records import DispatchClass, Outcome, Status
+from borgee_hermes.inbox.inbox import Inbox
+from borgee_hermes.inbox.place import inbox_file
+from borgee_hermes.inbox.records import DispatchClass, Outcome, Receipt, Status
+from canon_ops.runtime.clock import ManualClock
 from tests.support.borgee_adapter import staged, until
 from tests.support.borgee_receipts import S1, session_of
 from tests.support.borgee_session import said
@@ -108,3 +112,53 @@ async def test_full_slots_of_commands_do_not_hold_a_stop_up(own_home: Path) -> N
 
         assert turns.running.count("/approve") == 8
         assert "did /stop" in stage.sent
+
+
+@pytest.mark.parametrize("flag", ["_draining", "_external_drain_active"])
+async def test_a_host_that_drains_is_given_no_turn(own_home: Path, flag: str) -> None:
+    """It would answer with a notice and call that a success. When it takes turns again, what has come meanwhile runs.
+
+    What passes a turn that runs still does: that turn may wait for it.
+    """
+    turns, clock = Turns(), ManualClock()
+    async with staged(own_home, turns, clock=clock, drain_timeout_seconds=0.05) as stage:
+        stage.session.deliver(said("turn", message_id="m-1"))
+        await until(lambda: turns.running == ["turn"])
+        runner = stage.adapter.gateway_runner = SimpleNamespace(**{flag: True})
+
+        stage.session.deliver(said("hello", "channel-2", "m-2"))
+        stage.session.deliver(said("/status", message_id="m-3"))
+        await stage.until_row(3, Status.COMPLETED, Outcome.INLINE_COMPLETED)
+        await clock.advance(5.0)
+        assert (await stage.row(2)).status is Status.PENDING
+
+        setattr(runner, flag, False)
+        await clock.advance(1.0)
+        await stage.until_row(2, Status.COMPLETED, Outcome.HERMES_COMPLETED)
+        stopping = asyncio.create_task(stage.adapter.disconnect())
+        while not stopping.done():
+            await clock.advance(0.05)
+            await asyncio.sleep(0.001)
+
+
+async def test_a_host_that_begins_to_drain_during_a_claim_gets_nothing(own_home: Path) -> None:
+    """The claim is given back, and the next start runs the text."""
+    reached, go = asyncio.Event(), asyncio.Event()
+
+    class Slow(Inbox):
+        async def claim(self, seq: int, token: str) -> Receipt | None:
+            claimed = await super().claim(seq, token)
+            reached.set()
+            await go.wait()
+            return claimed
+
+    async with staged(own_home, Turns(), inbox=lambda home: Slow(inbox_file(home))) as stage:
+        stage.session.deliver(said())
+        await reached.wait()
+        stage.adapter.gateway_runner = SimpleNamespace(_draining=True)
+        go.set()
+
+        await stage.until_row(1, Status.PENDING)
+        assert stage.texts == []
+    async with staged(own_home, Turns()) as again:
+        await again.until_row(1, Status.COMPLETED)
