@@ -1,17 +1,19 @@
-"""Everything that is generated and checked in, by its path in the checkout: from the command tree, and from the rules
-of cards."""
+"""Everything that is generated and checked in, by its path in the checkout: from the command tree, from the rules of
+cards, and the shape of the health file."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from canon_ops.cli.commands.schema import documents_of, loaded_commands
 from canon_ops.cli.completion.scripts import scripts
 from canon_ops.cli.manual.markdown import chapter, contents
 from canon_ops.cli.manual.page import pages
 from canon_ops.cli.manual.roff import man_page
+from canon_ops.hermes import platform_health
 from canon_ops.operate.completion_place import Shell
 from canon_ops.wire.card_skill import SKILL_NAME
 from canon_ops.wire.cards.page import skill_page
@@ -36,10 +38,18 @@ def generated_files() -> Mapping[PurePosixPath, str]:
         files[f"docs/reference/{first}.md"] = chapter([page for page in every if page.words[:1] == (first,)])
     for command in loaded_commands():
         for name, schema in documents_of(command):
-            text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-            files[f"docs/schemas/{name.replace('/', '.')}.json"] = text
+            files[_schema_file(name)] = _document(schema)
+    files[_schema_file(platform_health.SCHEMA)] = _document(platform_health.JSON_SCHEMA)
     files[f"adapter/canon_hermes_plugin/skills/{SKILL_NAME}/SKILL.md"] = skill_page()
     return {PurePosixPath(name): text for name, text in files.items()}
+
+
+def _schema_file(name: str) -> str:
+    return f"docs/schemas/{name.replace('/', '.')}.json"
+
+
+def _document(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def differences(root: Path) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
