@@ -237,6 +237,7 @@ def build_adapter_class(
             adopted = await self._canon.turn_started(_arrival(event), key, is_resumed=is_resumed)
             if adopted is not None:
                 _fill(event, adopted, host.message_types)
+                self._port.remember(adopted)
 
         async def on_processing_complete(self, event: Any, outcome: Any) -> None:
             key = _session_key(self, host, event.source)
@@ -278,8 +279,18 @@ class _Port:
         self.queue = HostQueue(adapter, lambda event: _arrival(event).message_id)
         self._people = HostPeople(host_door.load_human_modules)
 
+    def remember(self, request: Request) -> None:
+        """What the host has from now on."""
+        self.queue.handed(
+            request.message_id,
+            request.text,
+            markers=request.markers,
+            files=request.media_urls,
+            arrival=Arrival.of(request),
+        )
+
     async def hand_over(self, request: Request) -> None:
-        self.queue.handed(request.message_id, request.text, markers=request.markers, files=request.media_urls)
+        self.remember(request)
         await self.busy.hand_over(self._event(request), self.session_of(request))
 
     def amend_waiting(self, message_id: str, text: str | None) -> bool:
@@ -332,6 +343,9 @@ class _Port:
 
     def holds(self, message_id: str) -> bool:
         return self.queue.holds(message_id)
+
+    def note_joined(self, message_id: str) -> bool:
+        return self.queue.note_joined(message_id)
 
     def is_gate_open(self) -> bool:
         """A runner that does not say counts as starting: a message that it only queued must not be settled."""

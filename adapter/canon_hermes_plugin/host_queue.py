@@ -37,6 +37,7 @@ class _Handed:
     text: str
     markers: tuple[str, ...]
     files: tuple[str, ...]
+    arrival: Any = None
 
 
 class HostQueue:
@@ -120,6 +121,23 @@ class HostQueue:
             return None
         return head if head.media_urls or event.media_urls else None
 
+    def note_joined(self, message_id: str) -> bool:
+        """Whether the host has joined a message to another one that waits; from now on it travels with that one.
+
+        A host does so while it starts and while an agent is being made, and says nothing of it. What tells is the text
+        of the one that waits: it holds more than its author wrote, and what we have handed over as whole lines.
+        """
+        known = self._texts.get(message_id)
+        if known is None or known.arrival is None or self.holds(message_id):
+            return False
+        for event, _ in self._waiting():
+            own = self._texts.get(self._message_id_of(event) or "")
+            added = corrected_in(event.text or "", own.text, None) if own is not None and own is not known else None
+            if added and corrected_in(added, known.text, None) is not None:
+                setattr(event, ABSORBED, [*getattr(event, ABSORBED, ()), known.arrival])
+                return True
+        return False
+
     def drop(self, session_key: str) -> list[Any]:
         """Take everything out that waits in a session. Source: R5.10."""
         dropped = [] if (head := self._slots.pop(session_key, None)) is None else [head]
@@ -152,16 +170,23 @@ class HostQueue:
         return list(found.items())
 
     def handed(
-        self, message_id: str | None, text: str, *, markers: tuple[str, ...] = (), files: tuple[str, ...] = ()
+        self,
+        message_id: str | None,
+        text: str,
+        *,
+        markers: tuple[str, ...] = (),
+        files: tuple[str, ...] = (),
+        arrival: Any = None,
     ) -> None:
         """Remember what a message said and had when the host got it.
 
         Args:
             markers: what ``text`` ends with whatever its author says.
+            arrival: what travels with an event that swallows it.
         """
         if message_id is None:
             return
-        self._texts[message_id] = _Handed(text, markers, files)
+        self._texts[message_id] = _Handed(text, markers, files, arrival)
         if len(self._texts) > TEXTS_REMEMBERED:
             self._texts.popitem(last=False)
 

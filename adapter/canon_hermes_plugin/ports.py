@@ -222,6 +222,10 @@ class HostPort(Protocol):
         """Whether the host has a message waiting."""
         ...
 
+    def note_joined(self, message_id: str) -> bool:
+        """Whether the host has put a message into another that waits; it begins with that one then."""
+        ...
+
     def is_gate_open(self) -> bool:
         """Whether messages begin at once; while the host starts it only queues them, and resumes what died."""
         ...

@@ -80,6 +80,8 @@ class Runs:
         put_off = message_id is not None and self._port.holds(message_id)
         if put_off and turn is not None:
             self._put_off[message_id] = str(turn.id)
+        elif turn is not None and message_id is not None and turn.has_no_trace:
+            self._port.note_joined(message_id)
         is_stopped = self._ends() or outcome == Outcome.CANCELLED
         self._port.run_ended(session_key, turn.unread if turn is not None else (), is_stopped=is_stopped)
         await self._desk.complete(session_key, outcome, put_off=put_off)
@@ -94,7 +96,8 @@ class Runs:
     def announce(self, session_key: str, arrival: Arrival) -> None:
         """The host has taken the next message of a running session from its queue."""
         self._forget_follow_up(session_key)
-        turn_id = self._desk.fresh_turn_id(arrival)
+        put_off = self._put_off.pop(arrival.message_id, None)
+        turn_id = self._desk.fresh_turn_id(replace(arrival, turn_id=arrival.turn_id or put_off))
         arrival = replace(arrival, turn_id=turn_id)
         self._intake.begins(turn_id, arrival.conversation_id, arrival.message_id)
         if arrival.item_ids:

@@ -1,8 +1,10 @@
 """Kill a real gateway again and again while people talk to it, and count what became of every message.
 
 A *schedule* is a seeded list of kills: how long the gateway lives after it was started, or after it was ready.
-Meanwhile people in several conversations say one thing after the other, each with the answer that it must get; they
-know nothing of the kills. When the last kill is done the gateway lives, and everything that was said must be answered.
+Meanwhile people in several conversations say one thing after the other, or three at once, so that two of them come
+while the agent for the first is being made; each has the answer that it must get, by itself or, where the host joins
+messages, together with another. They know nothing of the kills. When the last kill is done the gateway lives, and
+everything that was said must be answered.
 
 What is allowed: a second answer, when it carries the mark. What is not: a message without an answer, a second answer
 without the mark, a message of the server's own making (a dead turn's narration), a row that is never settled.
@@ -17,6 +19,7 @@ what the outbox owed, what stood on the node. The steps of all rooms together ar
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -41,6 +44,7 @@ from tests.support.gateways import Stage, canon_stage, start_gateway
 __all__ = ["ASKING", "STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
 
 ROOMS = 4
+BURSTS = 0.3  # of what is said comes three at once
 ANSWER_S = 45.0
 SETTLED_S = 240.0
 READY_S = 180.0  # a busy machine starts a gateway in more than a minute
@@ -98,6 +102,7 @@ class Outcome:
     Attributes:
         answers: message → its finished answers, as people see them.
         wanted: message → the answer that it must get.
+        joined: messages that the host has put into the run of another: their words are in that one's answer.
         phases: how many kills hit a gateway in which phase.
         traces: what the kills hit: the phase, and the steps of all rooms in order.
         coverage: (step, phase) → how many rooms were there at a kill.
@@ -108,6 +113,7 @@ class Outcome:
     """
 
     wanted: dict[str, str] = field(default_factory=dict)
+    joined: set[str] = field(default_factory=set)
     answers: dict[str, list[str]] = field(default_factory=dict)
     phases: Counter[str] = field(default_factory=Counter)
     traces: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -123,7 +129,7 @@ class Outcome:
         return [
             message
             for message, wanted in self.wanted.items()
-            if not any(wanted in answer for answer in self.answers.get(message, []))
+            if message not in self.joined and not any(wanted in answer for answer in self.answers.get(message, []))
         ]
 
     @property
@@ -326,21 +332,50 @@ def _talk(
     scripts: Sequence[str],
 ) -> None:
     """Say something in each room, and the next thing when that was answered, until told to stop."""
-    waiting: dict[str, str] = {}
+    waiting: dict[str, list[str]] = {}
     number = 0
     while not done.is_set():
         for room in rooms:
-            asked = waiting.get(room)
-            if asked is not None and not _answers_to(stage, asked):
+            if any(not _is_answered(stage, outcome, asked) for asked in waiting.get(room, ())):
                 continue
-            number += 1
-            answer = f"answer {number} of {room}"
-            text = rng.choice(scripts).format(answer=answer, file=stage.log.with_name("report.pdf"))
-            waiting[room] = stage.box.human.say(
-                room, text, attachments=_files(stage, room) if rng.random() < 0.3 else []
-            )
-            outcome.wanted[waiting[room]] = answer
+            waiting[room] = []
+            for _ in range(3 if rng.random() < BURSTS else 1):
+                number += 1
+                answer = f"answer {number} of {room}"
+                text = rng.choice(scripts).format(answer=answer, file=stage.log.with_name("report.pdf"))
+                message = stage.box.human.say(room, text, attachments=_files(stage, room) if rng.random() < 0.3 else [])
+                outcome.wanted[message] = answer
+                waiting[room].append(message)
         done.wait(0.2)
+
+
+def _is_answered(stage: Stage, outcome: Outcome, message_id: str) -> bool:
+    """Whether a message has an answer, or has reached the model joined with another that has one."""
+    wanted = outcome.wanted[message_id]
+    if message_id in outcome.joined or any(_holds(text, wanted) for text in _answers_to(stage, message_id)):
+        return True
+    room = wanted.rpartition(" of ")[2]
+    others = [other for other in outcome.wanted.values() if other.endswith(room) and other != wanted]
+    prompts = [request.user_text for request in stage.model.requests if _holds(request.user_text, wanted)]
+    joined = [other for other in others if any(_holds(prompt, other) for prompt in prompts)]
+    if _saying(stage, wanted) or any(_saying(stage, other) for other in joined):
+        outcome.joined.add(message_id)
+    return message_id in outcome.joined
+
+
+def _saying(stage: Stage, answer: str) -> list[str]:
+    """The finished messages of the agent in which an answer is said."""
+    texts = [
+        str(entry["text"])
+        for entry in stage.box.transcript(answer.rpartition(" of ")[2])
+        if entry["origin"] == "agent" and entry["metadata"].get("turnSemantics") == "turn_complete"
+    ]
+    return [text for text in texts if _holds(text, answer)]
+
+
+def _holds(text: str, answer: str) -> bool:
+    """Whether an answer is said; ``answer 1 of x`` is not in ``answer 11 of x``."""
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
 
 
 def _files(stage: Stage, room: str) -> list[dict[str, Any]]:
@@ -360,6 +395,8 @@ def _wait_for_answers(stage: Stage, outcome: Outcome) -> None:
     deadline = time.monotonic() + SETTLED_S
     while time.monotonic() < deadline:
         outcome.answers = {message: _answers_to(stage, message) for message in outcome.wanted}
+        for message in outcome.lost:
+            _is_answered(stage, outcome, message)
         if not outcome.lost and not _left(stage):
             return
         time.sleep(0.5)
@@ -371,6 +408,9 @@ def _look(stage: Stage, rooms: Sequence[str], outcome: Outcome) -> None:
     outcome.salvaged = [str(entry["text"]) for entry in transcripts if _is_salvaged(entry)]
     allowed = {"one final a turn", "one answer a message"}  # counted here, with their marks
     outcome.breaches = [f"{each.rule}: {each.what}" for each in stage.box.breaches() if each.rule not in allowed]
+    for answer in outcome.wanted.values():
+        unmarked = [text for text in _saying(stage, answer) if not text.startswith(ANSWER_MARK)]
+        outcome.breaches += [f"{answer} is said {len(unmarked)} times without a mark"] * (len(unmarked) > 1)
     sent = Counter(str(entry["metadata"].get("turnId")) for entry in transcripts if _is_file_of_ours(entry))
     outcome.breaches += [f"the file of {turn} was sent {count} times" for turn, count in sent.items() if count > 1]
     lost = [request.user_text for request in stage.model.requests if LOST_FILE in request.user_text]

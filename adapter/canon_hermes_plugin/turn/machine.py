@@ -369,7 +369,7 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
     if turn.interrupted and (event.handed_over or not _has_answer(turn)):
         outcome = Outcome.CANCELLED  # a run that was stopped may end well in the host's eyes, only with nothing to say
     turn = replace(turn, ended=replace(event, outcome=outcome), activity=turn.activity.finished())
-    if event.put_off and not (turn.ran or turn.candidate or turn.files or turn.silenced):
+    if event.put_off and turn.has_no_trace:
         closed = replace(turn, phase=Phase.CLOSED, preview=previews.drop(turn.preview))
         put_off = TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE, goes_on=True)
         return Step(closed, (put_off,))

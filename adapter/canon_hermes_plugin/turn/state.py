@@ -141,6 +141,11 @@ class Turn:
         return self.phase is Phase.OPEN
 
     @property
+    def has_no_trace(self) -> bool:
+        """Nothing shows that a run was behind it: the host may only have queued its message."""
+        return not (self.ran or self.candidate or self.files or self.silenced)
+
+    @property
     def is_lifecycle(self) -> bool:
         """Whether a run of the agent stands behind it; the other kinds end with their finalised text."""
         return self.opening.kind is Kind.LIFECYCLE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.host_queue import TEXTS_REMEMBERED, HostQueue
+from canon_hermes_plugin.host_queue import ABSORBED, TEXTS_REMEMBERED, HostQueue
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.conversing import states_of
@@ -118,6 +118,22 @@ def test_a_message_takes_its_own_files_along() -> None:
     second = queue.amend("m2", None)
 
     assert (first, left, second, slot) == (True, ("there", ["/b"], ["x/b"]), True, {})
+
+
+def test_a_message_that_the_host_has_joined_to_another_travels_with_it() -> None:
+    """X2, D60: while an agent is made the host joins texts by itself; which, only the text of the waiting one says."""
+    waiting, same = an_event("m2", "and this"), an_event("m3", "please look")
+    queue = a_queue(a_host(_queued_events={"s1": [waiting, same]}))
+    for message_id, text in (("m1", "please look\nat the logs"), ("m2", "and this"), ("m3", "please look")):
+        queue.handed(message_id, text, arrival=SimpleNamespace(message_id=message_id))
+    before = queue.note_joined("m1")
+
+    waiting.text += "\nplease look\nat the logs"  # the host's merge
+
+    assert (before, queue.note_joined("m1"), queue.note_joined("m9")) == (False, True, False)
+    assert ([one.message_id for one in vars(waiting)[ABSORBED]], ABSORBED in vars(same)) == (["m1"], False)
+    assert queue.holds("m1") and not queue.note_joined("m1"), "once"
+    assert not queue.note_joined("m3"), "an equal text that waits by itself is joined to nothing"
 
 
 def test_a_correction_keeps_the_markers() -> None:

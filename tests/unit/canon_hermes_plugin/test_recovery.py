@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -153,3 +154,67 @@ async def test_a_turn_of_a_conversation_that_is_gone_is_laid_to_rest(tmp_path: P
             await until(lambda: not rows(turns.dead_turns, owner))
 
         assert [entry["status"] for entry in box.journal() if entry["path"] == "/streaming"] == [403]
+
+
+async def test_a_message_that_the_host_joins_to_another_is_answered_with_it(tmp_path: Path) -> None:
+    """X2, D60: while an agent is made the host puts one's text into the other's and reports success for its run."""
+    from gateway.platforms.base import merge_pending_message_event
+
+    both_in = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text != "one":
+            return f"answer to {event.text}"
+        (key,) = adapter._active_sessions
+        await until(lambda: key in adapter._pending_messages)
+        both_in.set()
+        merge_pending_message_event(adapter._pending_messages, key, event, merge_text=True)
+        return None
+
+    with canon_box() as box:
+        rows, owner = Rows(state_path(tmp_path)), Owner(box.endpoints.environment_id, "agent_sandbox")
+        async with hosted(box, agent, home=tmp_path) as stage:
+            stage.adapter._busy_text_mode = "interrupt"
+            box.human.say(None, "one")
+            await until(lambda: stage.events)
+            second = box.human.say(None, "two")
+            (answer,) = await box.until("answer", to=second)
+            await until(lambda: not rows(store.unsettled, owner))
+
+        settled = rows.table("SELECT settlement FROM inbox ORDER BY number")
+        async with hosted(box, agent, home=tmp_path) as again:
+            await box.until("idle")
+
+        assert (answer["text"], both_in.is_set()) == ("answer to two\none", True)
+        assert ([why for (why,) in settled], again.events) == (["absorbed", "answer"], [])
+
+
+async def test_a_turn_that_was_put_off_goes_on_as_a_follow_up(tmp_path: Path) -> None:
+    """D4, D24: Canon was told that it thinks; it is the turn in which the message is answered, and it ends."""
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "first":
+            adapter.gateway_runner = SimpleNamespace(
+                _startup_restore_queue=[event], _startup_restore_in_progress=False, _draining=False
+            )
+            return None
+        (key,) = adapter._active_sessions
+        adapter._pending_messages[key] = adapter.gateway_runner._startup_restore_queue.pop()
+        assert adapter.get_pending_message(key).text == "first"
+        await adapter.send(event.source.chat_id, "answer to second")
+        await adapter.send_typing(event.source.chat_id)
+        await adapter.send(event.source.chat_id, "answer to first", metadata={"notify": True})
+        return None
+
+    with canon_box() as box:
+        async with hosted(box, agent, home=tmp_path) as stage:
+            first = box.human.say(None, "first")
+            await until(lambda: stage.events and not stage.adapter._active_sessions)
+            begun = [state["turnId"] for state in box.human.turns()]
+            second = box.human.say(None, "second")
+            answers = [(await box.until("answer", to=message))[0] for message in (first, second)]
+            await box.until("idle")
+
+        assert [answer["text"] for answer in answers] == ["answer to first", "answer to second"]
+        assert {answers[0]["metadata"]["turnId"]} == set(begun)
+        assert box.breaches() == []
