@@ -275,9 +275,8 @@ class BorgeeRuntime:
         if decided is None:
             return False
         if self._dispatcher is not None:
-            self._dispatcher.remedied(seq, decided.session_key)
-            if action == "requeue":
-                self._dispatcher.arrived(seq, decided.session_key, decided.dispatch_class)
+            again = decided.dispatch_class if action == "requeue" else None
+            self._dispatcher.remedied(seq, decided.session_key, again=again)
         return True
 
     async def _listen_for_commands(self, inbox: Inbox) -> None:

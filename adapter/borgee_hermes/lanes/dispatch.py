@@ -124,7 +124,7 @@ class Dispatcher:
         self._pump()
 
     def arrived(self, seq: int, session_key: str, dispatch_class: DispatchClass) -> None:
-        """A receipt is stored, or was sent back by a person."""
+        """A receipt is stored."""
         self._scheduler.arrived(seq, session_key, dispatch_class)
         self._pump()
         if self._scheduler.is_blocked(session_key) and session_key not in self._warned:
@@ -133,10 +133,10 @@ class Dispatcher:
                 "Borgee: %s waits for a decision about a quarantined message. Fix: canon-ops inbox list", session_key
             )
 
-    def remedied(self, seq: int, session_key: str) -> None:
-        """A person has decided about a quarantined receipt."""
+    def remedied(self, seq: int, session_key: str, *, again: DispatchClass | None) -> None:
+        """A person has decided about a quarantined receipt, or sent it back to wait under its class ``again``."""
         self._warned.discard(session_key)
-        self._scheduler.remedied(seq, session_key)
+        self._scheduler.remedied(seq, session_key, again=again)
         self._pump()
 
     def session_changed(self, session_key: str, *, is_busy: bool) -> None:

@@ -154,7 +154,7 @@ class Scheduler:
     # -- what changed -------------------------------------------------------------------------------------------------
 
     def arrived(self, seq: int, session_key: str, dispatch_class: DispatchClass) -> None:
-        """A receipt waits: a new one, or one that a person sent back."""
+        """A receipt waits."""
         session = self._session(session_key)
         _put(session.queue, seq)
         lane = _BYPASS_LANE.get(dispatch_class)
@@ -190,12 +190,19 @@ class Scheduler:
         insort(self._session(session_key).blocked, seq)
         self._offer(session_key)
 
-    def remedied(self, seq: int, session_key: str) -> None:
-        """A person has decided about a blocking receipt."""
+    def remedied(self, seq: int, session_key: str, *, again: DispatchClass | None = None) -> None:
+        """A person has decided about a blocking receipt.
+
+        Args:
+            again: sent back, it waits under this class: in the same step, before anything that came after it is free.
+        """
         session = self._session(session_key)
         if seq in session.blocked:
             session.blocked.remove(seq)
-        self._offer(session_key)
+        if again is not None:
+            self.arrived(seq, session_key, again)
+        else:
+            self._offer(session_key)
 
     def refused(self, seq: int, session_key: str) -> None:
         """A launched receipt may not bypass after all: it waits for its place in the order, and for nothing else."""

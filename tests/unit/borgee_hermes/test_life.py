@@ -652,6 +652,20 @@ async def test_a_person_discards_and_requeues(own_home: Path) -> None:
         assert await adapter.terminal_watermark() == 3
 
 
+async def test_a_requeued_receipt_runs_before_what_came_after_it(own_home: Path) -> None:
+    """4.5: its place in the order is its number's, also when others of its session have waited for the decision."""
+    seq = await asyncio.to_thread(left_claimed, own_home)
+    async with staged(own_home, answers) as stage:
+        for n in (2, 3):
+            stage.session.deliver(said(f"behind {n}", message_id=f"m-{n}"))
+        await stage.until_row(3, Status.PENDING)
+
+        assert await stage.adapter.remediate_receipt(seq, "requeue", confirm_duplicate_side_effect_risk=True)
+
+        await stage.until_row(3, Status.COMPLETED)
+        assert [event.message_id for event in stage.events] == ["old-channel-1", "m-2", "m-3"]
+
+
 async def test_a_session_that_is_not_reset_decides_nothing(own_home: Path) -> None:
     """4.10: the receipt stays in quarantine."""
     seq = await asyncio.to_thread(left_claimed, own_home)
