@@ -149,7 +149,8 @@ class Runs:
                 self._kept.inbox.settle(item_id, Settlement.CANCELLED)
 
     def refused(self, arrival: Arrival) -> None:
-        """A message reached nobody, and its author knows."""
+        """A message reached nobody, and its author knows; nobody needs its files."""
+        self._intake.let_go(arrival.conversation_id, arrival.message_id)
         if arrival.item_id is not None:
             self._kept.inbox.settle(arrival.item_id, Settlement.REPLY)
 

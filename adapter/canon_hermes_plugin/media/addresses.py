@@ -88,12 +88,12 @@ def read_link(url: str) -> Link | Refused:
         host = host if ":" in host else host.encode("idna").decode("ascii").lower()
     except UnicodeError:
         return Refused("its host is no name")
-    if not host or "%" in host:
+    if not host or "%" in host or not host.isprintable():
         return Refused("it names no host")
     if host in _NAMES_NEVER:
         return Refused("a metadata service is never asked")
-    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
-    query = quote(parts.query, safe="/%:@!$&'()*+,;=?~")
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~", errors="replace")  # JSON can hold half a character
+    query = quote(parts.query, safe="/%:@!$&'()*+,;=?~", errors="replace")
     return Link(scheme, host, port or _PORTS[scheme], f"{path}?{query}" if query else path)
 
 

@@ -135,6 +135,6 @@ def resolve(host: str, port: int) -> list[str]:
     """Every address of a host, in the system's order, empty when there is none; blocks."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):  # no such name, or none that could be one
         return []
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -97,7 +97,7 @@ class Intake:
                     continue
                 try:
                     fetched = await within(self._clock, left_s, self._download(attachment.url))
-                except (CanonOpsError, TimeoutError) as error:
+                except (CanonOpsError, OSError, ValueError) as error:  # a time-out is an OSError
                     why = str(error) or "the message has waited long enough"
                     logger.warning("Canon: attachment %d of message %s is missing: %s", index, message_id, why)
                     gathered = gatherings.lost(gathered, attachment)
@@ -122,7 +122,7 @@ class Intake:
             try:
                 label = file_name_for_disk(name) if kind is FileKind.DOCUMENT else ending
                 path = await self._keep(kind, fetched.data, label)
-            except (OSError, ValueError) as error:  # the disk, or the host's own limits
+            except Exception as error:  # the disk, the host's own limits, or whatever else its code stumbles over
                 logger.warning("Canon: attachment %d of message %s cannot be kept: %s", index, message_id, error)
                 return gatherings.lost(gathered, attachment)
             gathered = gatherings.kept(gathered, Kept(kind, path, told))

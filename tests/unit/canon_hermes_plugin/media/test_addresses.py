@@ -39,7 +39,7 @@ def test_a_link_in_its_parts(url: str, host: str, port: int, target: str) -> Non
         "", "files.example/a", "ftp://files.example/a", "file:///etc/passwd", "data:text/plain,x", "gopher://h.example",
         "https://", "https:///a", "https://[::1", "https://h.example:99999/", "https://a..b/", "https://[fe80::1%25eth0]/",
         "http://metadata.google.internal/computeMetadata/v1/", "https://METADATA.goog./x",
-        "https://" + "a" * 70 + ".x/",
+        "https://" + "a" * 70 + ".x/", "https://x\x00y.example/", "https://x\x7fy.example/",
     ],
 )  # fmt: skip
 def test_a_link_that_is_refused_as_it_stands(url: str) -> None:
@@ -48,6 +48,16 @@ def test_a_link_that_is_refused_as_it_stands(url: str) -> None:
 
     assert isinstance(refused, Refused)
     assert not url or url not in refused.reason
+
+
+@given(st.text(max_size=60), st.sampled_from(["", "https://", "https://h.example/", "https://h.example/?", "http://["]))
+def test_every_link_is_judged(text: str, before: str) -> None:
+    """D30: a message can hold any text as a link, half a character too; there is an answer, and it can be sent."""
+    link = read_link(before + text + "\ud800")
+
+    if isinstance(link, Link):
+        assert link.target.isascii() and link.target.isprintable() and link.authority.isascii()
+        assert isinstance(follow(link, text), Link | Refused)
 
 
 INTERNAL = [

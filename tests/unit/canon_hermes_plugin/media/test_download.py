@@ -269,3 +269,9 @@ def test_the_systems_word_for_a_name() -> None:
     assert resolve("127.0.0.1", 80) == ["127.0.0.1"]
     assert resolve("2130706433", 80) in ([], ["127.0.0.1"])
     assert resolve("a" * 300, 80) == []
+
+
+@pytest.mark.parametrize("host", ["x\x00y", "a" * 300, "", "\ud800"])
+def test_a_name_that_can_be_none(host: str) -> None:
+    """D30: what no name server can be asked for has no address, and raises nothing."""
+    assert resolve(host, 443) == [] or host == ""

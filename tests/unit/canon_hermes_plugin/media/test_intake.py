@@ -61,6 +61,8 @@ class World:
         self.fetched: list[str] = []
         self.waiting: set[str] = set()
         self.full = False
+        self.stumbles: Exception | None = None
+        self.breaks: Exception | None = None
         self.clock = ManualClock()
         self.captures = Captures(self.clock.monotonic_s, bounds)
         self.intake = Intake(
@@ -77,6 +79,8 @@ class World:
     async def fetch(self, url: str) -> Fetched:
         name = url.rpartition("/")[2].partition("?")[0]
         self.fetched.append(name)
+        if self.breaks is not None:
+            raise self.breaks
         if name == "slow":
             await self.clock.sleep(10_000)
         if name == "huge":
@@ -86,6 +90,8 @@ class World:
         return Fetched(self.files[name], self.types.get(name))
 
     async def keep(self, kind: FileKind, data: bytes, name: str) -> str:
+        if self.stumbles is not None:
+            raise self.stumbles
         if self.full:
             raise OSError(28, "No space left on device")
         path = f"/cache/{kind}s/{len(self.disk)}{name if name.startswith('.') else f'_{name}'}"
@@ -380,6 +386,30 @@ async def test_a_full_disk_loses_the_file_and_says_so(scope: Scope, caplog: pyte
     assert made.text.startswith(f"hear\n\n[{said}")
     assert (made.media_urls, world.captured()) == ((), [])
     assert "No space left" in caplog.text and "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("error", [RuntimeError("the host stumbles"), KeyError("kind")])
+@pytest.mark.parametrize("scope", [Scope.NONE, Scope.IMAGE])
+async def test_a_host_that_stumbles_over_a_file(scope: Scope, error: Exception) -> None:
+    """R4.7: whatever its code raises costs the file and not the message."""
+    world = World(scope, note=OGG)
+    world.stumbles = error
+
+    found = await world.deliver(voice(), text="listen")
+
+    assert (found.text.startswith("listen"), found.media_urls) == (True, ())
+    assert found.markers != ()
+
+
+@pytest.mark.parametrize("error", [ValueError("embedded null byte"), OSError(101, "Network is unreachable")])
+async def test_a_link_that_cannot_even_be_asked(error: Exception) -> None:
+    """R4.7: nor does a link that a library refuses in its own way."""
+    world = World(note=OGG)
+    world.breaks = error
+
+    found = await world.deliver(voice(), text="listen")
+
+    assert (found.text.startswith("listen"), found.media_urls, len(found.markers)) == (True, (), 1)
 
 
 async def test_a_command_is_passed_to_the_byte() -> None:
