@@ -6,6 +6,7 @@ session for each member of a group, and with one that all members share.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from tests.support.asking import CONTROL, call_of, tool_results, wakes
 from tests.support.conversing import answer_to, states_of
+from tests.support.files import PNG
 from tests.support.gateways import Stage, canon_stage
 from tests.support.waiting import wait_until
 
@@ -21,26 +23,45 @@ pytestmark = [pytest.mark.host, pytest.mark.timeout(600)]
 LONG_S = 180  # a busy machine is no failure
 MANY = 6
 WORK = '[tool terminal {"command": "sleep 3"}]'
-PICTURE = {"kind": "image", "fileName": "cat.png", "mimeType": "image/png"}
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["a session each", "one session"])
+SESSIONS = {"a session each": True, "one session": False}
+BUSY = {"display": {"busy_input_mode": "interrupt"}}
+INSIDE = {"HERMES_ALLOW_PRIVATE_URLS": "true"}  # the sandbox's files lie on loopback
+_ROOMS: dict[int, str] = {}  # what a stage's rooms are
+
+
+@pytest.fixture(scope="module", params=SESSIONS)
 def group_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A gateway whose group members have a session each, or share one."""
-    config = {"group_sessions_per_user": request.param, "display": {"busy_input_mode": "interrupt"}}
+    config = {"group_sessions_per_user": SESSIONS[request.param], **BUSY}
     with canon_stage(tmp_path_factory.mktemp("busy"), config=config) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A gateway whose own setting would interrupt."""
-    with canon_stage(tmp_path_factory.mktemp("busy"), config={"display": {"busy_input_mode": "interrupt"}}) as running:
+@pytest.fixture
+def is_shared(request: pytest.FixtureRequest) -> bool:
+    """Whether the members of ``group_stage`` share a session."""
+    return "one session" in request.node.name
+
+
+@pytest.fixture(
+    scope="module",
+    params=["direct", *(pytest.param(f"group, {sessions}", marks=pytest.mark.long) for sessions in SESSIONS)],
+)
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A gateway whose own setting would interrupt, and the kind of its rooms."""
+    kind, _, sessions = str(request.param).partition(", ")
+    config = {"group_sessions_per_user": SESSIONS.get(sessions, True), **BUSY}
+    with canon_stage(tmp_path_factory.mktemp("busy"), config=config, dotenv=INSIDE) as running:
+        _ROOMS[id(running)] = kind
         yield running
 
 
 def room_of(stage: Stage) -> str:
-    """A direct chat of its own for a test."""
+    """A room of its own for a test."""
+    if _ROOMS[id(stage)] == "group":
+        return group_of(stage)[0]
     return stage.box.human.open_conversation([stage.box.endpoints.owner_id, "agent_sandbox"], kind="direct")
 
 
@@ -111,16 +132,20 @@ def test_words_go_into_the_running_turn(stage: Stage) -> None:
 
 
 def test_a_picture_is_not_lost_in_a_running_turn(stage: Stage) -> None:
-    """D12 in a gateway: a message with an attachment waits instead, and gets a turn of its own."""
+    """D12, S4.30 in a gateway: a message with an attachment waits instead; its own turn has the very picture."""
     room = room_of(stage)
     message, turn_id = working(stage, room, "[say without a picture]")
-    picture = stage.box.human.upload(b"\x89PNG\r\n", mime_type="image/png", file_name="cat.png", conversation_id=room)
+    picture = stage.box.human.upload(PNG, mime_type="image/png", file_name="cat.png", conversation_id=room)
 
     second = say_into(stage, room, "[say with a picture]", intent="interleave", attachments=[picture])
     answers = [answer_to(stage.box, one, timeout_s=LONG_S) for one in (message, second)]
+    asked = next(one for one in reversed(stage.model.requests) if "with a picture" in one.user_text)
+    shown = json.dumps([one for one in asked.body["messages"] if one["role"] == "user"][-1])
 
     assert [answer["text"] for answer in answers] == ["without a picture", "with a picture"]
     assert answers[1]["metadata"]["turnId"] != turn_id
+    assert "images/img_" in shown or "image_url" in shown
+    assert [file.read_bytes() for file in stage.home.path.glob("cache/images/*")].count(PNG) == 1
     assert disposition(stage, room, second) == "accepted_now"
 
 
@@ -191,19 +216,23 @@ def test_the_owner_clears_a_members_turn(group_stage: Stage) -> None:
     assert disposition(stage, room, waiting) == "queued"
 
 
-def test_a_members_words_in_anothers_turn(group_stage: Stage) -> None:
-    """D12: where members share a session the model hears who speaks; where they do not, it is a turn of their own."""
+def test_a_members_words_in_anothers_turn(group_stage: Stage, is_shared: bool) -> None:
+    """D12, D64: where members share a session they go into the turn, and the model hears who speaks; where they do
+    not, they are a turn of the member's own beside it. Either way they leave the shelf."""
     stage = group_stage
     room, ben = group_of(stage)
-    message, _ = working(stage, room, "[say for the owner]")
+    message, turn_id = working(stage, room, "[say for the owner]")
 
-    steered = say_into(stage, room, "[say for Ben]", ben, intent="interleave")
-    answer_to(stage.box, message, timeout_s=LONG_S)
+    said = say_into(stage, room, "[say for Ben]", ben, intent="interleave")
+    answer = answer_to(stage.box, message, timeout_s=LONG_S)
     stage.box.wait("idle", timeout_s=LONG_S)
+    wait_until(lambda: disposition(stage, room, said) == "accepted_now", timeout_s=LONG_S)
 
-    is_shared = heard_as_tool_result(stage, "[Ben] [say for Ben]")
-    assert texts(stage, room) in ([["for the owner"]] if is_shared else [["for Ben", "for the owner"]])
-    assert disposition(stage, room, steered) == ("accepted_now" if is_shared else "queued") or not is_shared
+    assert (answer["text"], answer["metadata"]["turnId"]) == ("for the owner", turn_id)
+    assert heard_as_tool_result(stage, "[Ben] [say for Ben]") == is_shared
+    assert sorted(texts(stage, room)) == (["for the owner"] if is_shared else ["for Ben", "for the owner"])
+    if not is_shared:
+        assert answer_to(stage.box, said, timeout_s=LONG_S)["metadata"]["turnId"] != turn_id
 
 
 def test_silence_after_words(stage: Stage) -> None:

@@ -18,11 +18,19 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.host, pytest.mark.timeout(240)]
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    config = {"group_sessions_per_user": False, "quick_commands": {"disk": {"type": "exec", "command": "df -h"}}}
+@pytest.fixture(scope="module", params=["one session", pytest.param("a session each", marks=pytest.mark.long)])
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A gateway whose group members share a session, or have one each."""
+    is_each = request.param == "a session each"
+    config = {"group_sessions_per_user": is_each, "quick_commands": {"disk": {"type": "exec", "command": "df -h"}}}
     with canon_stage(tmp_path_factory.mktemp("people"), config=config) as stage:
         yield stage
+
+
+@pytest.fixture
+def is_one(request: pytest.FixtureRequest) -> bool:
+    """Whether the members share a session."""
+    return "one session" in request.node.name
 
 
 def asked(stage: Stage, kind: str) -> dict[str, Any]:
@@ -111,7 +119,7 @@ def crew_of(stage: Stage) -> str:
     return team
 
 
-def test_a_members_question_is_hers(shared: Stage) -> None:
+def test_a_members_question_is_hers(shared: Stage, is_one: bool) -> None:
     """R9.2, D64: what another member says or attaches meanwhile gets its own turn; her words are the answer."""
     box, team = shared.box, crew_of(shared)
     message = box.human.say(team, call_of("clarify", question="Which ledger?", choices=["2025", "2026"]), "user_dana")
@@ -119,7 +127,10 @@ def test_a_members_question_is_hers(shared: Stage) -> None:
     picture = box.human.upload(b"\x89PNG\r\n", mime_type="image/png", file_name="cat.png", conversation_id=team)
 
     others = box.human.say(team, "[say for Extra]", "user_extra", attachments=[picture])
-    wait_until(lambda: any(state.get("queueDepth") for state in box.human.turns(team)), timeout_s=60)
+    if is_one:
+        wait_until(lambda: any(state.get("queueDepth") for state in box.human.turns(team)), timeout_s=60)
+    else:  # beside the question, in a session of Extra's own
+        answer_to(box, others)
     still_open = state_of(shared, request["id"])
     box.human.say(team, "2", "user_dana")
 
@@ -147,7 +158,7 @@ def test_yolo_is_the_owners(shared: Stage) -> None:
 
 
 @pytest.mark.parametrize("word", ["/approve", "no"])
-def test_a_member_is_asked_and_nobody_else(shared: Stage, word: str) -> None:
+def test_a_member_is_asked_and_nobody_else(shared: Stage, is_one: bool, word: str) -> None:
     """S9.2: in a group a command is put to the member of the turn; another's press, or typed word, does nothing."""
     box, team = shared.box, crew_of(shared)
     message = box.human.say(team, call_of("terminal", said="denied then", command=DANGER), "user_dana")
@@ -163,7 +174,7 @@ def test_a_member_is_asked_and_nobody_else(shared: Stage, word: str) -> None:
 
     assert answer_to(box, message)["text"] == "denied then"
     assert (request["responder_id"], request["request"]["allowSessionRule"]) == ("user_dana", False)
-    assert ("can decide about this command" in notice["text"], still_open) == (True, "pending")
+    assert ("can decide about this command" in notice["text"], still_open) == (is_one, "pending")
     assert "denied" in told(shared).lower()
 
 
