@@ -244,4 +244,5 @@ def test_neither_loses_what_the_other_writes(store: ApprovalStore, theirs: Their
     assert {*book.entries} == {f"{who}-{number}" for who in ("ours", "theirs") for number in range(ROUNDS)}
     assert [name for name in marked if not book.entries[name].is_receipt_pending] == []
     assert len(marked) >= ROUNDS / 2
+    assert store.audit()[2] == [], "its receipts are no tampering, and no line of ours is lost or moved"
     assert [file.name for file in store.file.parent.glob("*.tmp")] == []

@@ -301,15 +301,7 @@ _TEXTS: Final = (
 
 
 def _damaged_texts(approval_id: str, value: Mapping[str, Any]) -> str | None:
-    for name in (
-        "summary",
-        "responseUserId",
-        "respondedBy",
-        "environmentId",
-        "agentId",
-        "requestingSessionKey",
-        "wakeError",
-    ):
+    for name in _TEXTS:
         if value.get(name) is not None and not isinstance(value[name], str):
             return f"has a {name} that is no text"
     for name in ("receiptPending", "reconcilePending", "identityMismatch"):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_hermes_plugin.approvals import trail_file
+from canon_hermes_plugin.approvals import trail, trail_file
 from canon_hermes_plugin.approvals.batch import Request
 from canon_hermes_plugin.approvals.entry import RETENTION_MS, Decision
 from canon_hermes_plugin.approvals.events import (
@@ -415,3 +415,12 @@ def test_a_disk_that_takes_little_at_a_time(store: ApprovalStore) -> None:
 
     assert findings(store) == []
     assert [line.approval_id for line in store.audit()[1]][-1] == "hermes-3"
+
+
+def test_each_word_of_the_trail_is_documented() -> None:
+    """docs/approvals-files.md names every field of a line and every word that is no transition."""
+    page = (Path(__file__).parents[4] / "docs" / "approvals-files.md").read_text(encoding="utf-8")
+    words = {trail.ACKNOWLEDGED, trail.CUT, trail.DROPPED, trail.FOREIGN, trail.KEPT, trail.STILL, trail.VOID}
+    line = Line(1, "p", "hermes-1", "T1", "", "creating", "why", "0" * 32, gist="g", batch="b")
+
+    assert {word for word in {*words, *json.loads(line.text), trail.DIGEST_FIELD} if f"`{word}`" not in page} == set()
