@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
@@ -97,3 +98,11 @@ def test_the_page_of_hosts_shows_what_has_no_row() -> None:
     shown = refused_rows_of(page)
 
     assert [row.hermes for row in shown] == [*test_hosts.REFUSED, *test_hosts.NEXT]
+    for row in shown:
+        if row.day == "–":
+            assert {row.commit, row.passed, row.skipped, row.failed} == {"–"}
+        else:
+            assert date.fromisoformat(row.day).year >= 2026
+            assert re.fullmatch(r"`[0-9a-f]{12}`", row.commit)
+            assert int(row.passed) >= test_hosts.LEAST_REFUSED
+            assert row.failed != "–"
