@@ -1,7 +1,8 @@
 """Comments by the entry they belong to, and putting a comment to an entry.
 
-A comment that is indented deeper than the entry that follows it does not belong to that entry: it is the tail of the
-section before, and stays with the section whatever becomes of what follows.
+A comment behind a closing bracket belongs to the entry whose value the brackets are. One that is indented deeper than
+the entry that follows it does not belong to that entry: it is the tail of the section before, and stays with the
+section whatever becomes of what follows.
 
 A comment is put where reading and every other comment stay as they are; that is tried, not computed. The places, in
 this order: behind the entry's line (for one that stood beside its entry), below the last entry of its section (for a
@@ -70,35 +71,70 @@ def placed_comments(layout: Layout) -> list[PlacedComment]:
     paths = _paths(layout)
     starts = {path: start for start, path in paths.items()}
     found = []
+    flows = _flows(layout)
+    closed = {end: path for _, end, path in reversed(flows)}
+    above = -1  # the entry that a comment stood above already: no tail can follow that
     for comment in layout.comments:
         owner = layout.owner(comment)
-        section = None if owner.beside else _section_before(layout, paths, starts, comment)
-        if section is not None:
+        if owner.beside and (flow := closed.get(len(layout.text[: comment.start].rstrip(" \t")))) is not None:
+            found.append(PlacedComment(comment, flow, True))
+            continue
+        section = None if owner.beside else _section_before(layout, paths, starts, flows, comment)
+        if section is not None and above != owner.entry:
             found.append(PlacedComment(comment, section, False, is_tail=True))
             continue
+        if not owner.beside:
+            above = owner.entry
         start = layout.entries[owner.entry] if owner.entry < len(layout.entries) else None
         found.append(PlacedComment(comment, () if start is None else paths[start], owner.beside))
     return found
 
 
+def _flows(layout: Layout) -> list[tuple[int, int, KeyPath]]:
+    """Where brackets open and close, outer ones first, and the entry whose value they are."""
+    found: list[tuple[int, int, KeyPath]] = []
+
+    def walk(node: yaml.Node, path: KeyPath) -> None:
+        if not isinstance(node, yaml.CollectionNode):
+            return
+        if node.flow_style and path:
+            found.append((int(node.start_mark.index), layout.ends[id(node)], path))
+        for position, each in enumerate(node.value):
+            if (id(node), 2 * position + 1) not in layout.aliases:
+                key, value = each if isinstance(node, yaml.MappingNode) else (None, each)
+                walk(value, (*path, position if key is None else _key_name(key)))
+
+    if layout.document.root is not None:
+        walk(layout.document.root, ())
+    return found
+
+
 def _section_before(
-    layout: Layout, paths: Mapping[int, KeyPath], starts: Mapping[KeyPath, int], comment: Comment
+    layout: Layout,
+    paths: Mapping[int, KeyPath],
+    starts: Mapping[KeyPath, int],
+    flows: Sequence[tuple[int, int, KeyPath]],
+    comment: Comment,
 ) -> KeyPath | None:
-    """The block section that a comment is the tail of; None when it is above an entry, or below the whole text."""
+    """The section that a comment is the tail of; None when it is above an entry, or below the whole text."""
     text, entries = layout.text, layout.entries
     following = bisect_left(entries, comment.start)
+    after = paths[entries[following]] if following < len(entries) else ()
+    if inside := [path for begin, end, path in flows if begin < comment.start < end]:
+        return None if after[: len(inside[-1])] == inside[-1] else inside[-1]
     column = _column(text, comment.start)
     if not following or (following < len(entries) and column <= _column(text, entries[following])):
         return None
     last = paths[entries[following - 1]]
+    last = next((path for _, end, path in flows if end <= comment.start and last[: len(path)] == path), last)
     while last and (start := starts.get(last)) is not None and _column(text, start) > column:
         last = last[:-1]
-    start = starts.get(last)
-    if start is None or text[line_start(text, start) : start].strip(" -"):  # it stands inside brackets
+    while len(last) > 1 and last[:-1] in starts and _column(text, starts[last[:-1]]) >= column:
+        last = last[:-1]  # a list flush with its key: what stands in that column is about the key's neighbours
+    if last not in starts:
         return None
     section = last[:-1]
-    is_inside = following < len(entries) and paths[entries[following]][: len(section)] == section
-    return None if is_inside or not section else section
+    return None if not section or after[: len(section)] == section else section
 
 
 def _column(text: str, index: int) -> int:
@@ -116,6 +152,7 @@ def place_comments(document: ConfigDocument, blocks: Sequence[Block]) -> ConfigD
     if not blocks:
         return document
     places = {path: start for start, path in _paths(document.layout).items()}
+    blocks = sorted(blocks, key=lambda block: not block.is_tail)  # at one place a tail comes before what is above
     if len(blocks) > 1:
         splices = [next(_splices(document, places, block)) for block in blocks]
         together = _accepted(document, _spliced(document, splices), sum(len(block.lines) for block in blocks))
@@ -217,7 +254,7 @@ def _paths(layout: Layout) -> dict[int, KeyPath]:
         if isinstance(node, yaml.MappingNode):
             for position, (key, value) in enumerate(node.value):
                 alias = layout.aliases.get((id(node), 2 * position))
-                name = construct(key) if isinstance(key, yaml.ScalarNode) and key.tag != MERGE_TAG else _name(key)
+                name = _key_name(key)
                 found.setdefault(alias[0] if alias else int(key.start_mark.index), (*path, name))
                 if alias is None:
                     walk(key, (*path, name))
@@ -235,6 +272,10 @@ def _paths(layout: Layout) -> dict[int, KeyPath]:
     if layout.document.root is not None:
         walk(layout.document.root, ())
     return found
+
+
+def _key_name(key: yaml.Node) -> Any:
+    return construct(key) if isinstance(key, yaml.ScalarNode) and key.tag != MERGE_TAG else _name(key)
 
 
 def _name(key: yaml.Node) -> str:

@@ -263,3 +263,27 @@ def test_a_tail_follows_new_entries_of_its_section() -> None:
     assert "\n  # tail of a, one\n  # tail of a, two\nb: 2\n" in text
     assert result.moved == (Moved("d.e", "# tail of e"),)
     assert "  # [d.e] tail of e\n  e: 5\n  # tail of d\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        ("a: [x]  # of the list\nb: 1\n", {"a": ["y", "z"], "b": 1}),
+        ("a: {k: [1,\n  2]}  # of a\nb: 1\n", {"a": {"k": 3}, "b": 1}),
+    ],
+)
+def test_a_comment_behind_brackets_is_about_the_entry(text: str, present: dict[str, Any]) -> None:
+    """Not about the last item in them, which may go."""
+    result = brought_back(text, dumped(present))
+
+    assert result.moved == ()
+    assert result.data.decode().splitlines()[0].startswith("a:  # of")
+
+
+def test_what_follows_an_unindented_comment_is_no_tail() -> None:
+    """The first comment is about the next key, and so is the one below it, however it is indented."""
+    text = "a:\n  x: 1\n# about b\n    # more about b\nb: 2\n"
+
+    result = brought_back(text, "b: 2\na:\n  x: 1\n")
+
+    assert result.data.decode() == "# about b\n# more about b\nb: 2\na:\n  x: 1\n"
