@@ -293,14 +293,14 @@ class Dispatcher:
         return receipt is not None and self._passes(launch, receipt)
 
     def _passes(self, launch: Launch, receipt: Receipt) -> bool:
-        """Whether a text may still go where it was sent: past what runs, while it runs, and only if the host lets it.
+        """Whether a text may still go where it was sent: into an idle session, or past what runs in a busy one.
 
         The last word is said when the claim is on disk, right before the hand-over: nothing can change between the two.
         """
         if launch.is_detour:
             return self._port.takes_turns() and is_command(receipt, self._port.commands)
         if launch.lane is Lane.ORDINARY:
-            return self._port.takes_turns()
+            return self._port.takes_turns() and not self._port.is_busy(launch.session_key)
         return self._port.is_busy(launch.session_key) and may_bypass(receipt, self._port.commands)
 
     async def _give_back(self, launch: Launch, token: str) -> None:

@@ -141,6 +141,30 @@ async def test_a_host_that_drains_is_given_no_turn(own_home: Path, flag: str) ->
             await asyncio.sleep(0.001)
 
 
+async def test_a_text_whose_session_became_busy_during_its_claim_is_not_put_behind(own_home: Path) -> None:
+    """W6: the host would keep it in a slot of its own, where it may merge or drop it; here it waits for the session."""
+    reached, go = asyncio.Event(), asyncio.Event()
+
+    class Slow(Inbox):
+        async def claim(self, seq: int, token: str) -> Receipt | None:
+            claimed = await super().claim(seq, token)
+            reached.set()
+            await go.wait()
+            return claimed
+
+    async with staged(own_home, Turns(), inbox=lambda home: Slow(inbox_file(home))) as stage:
+        stage.session.deliver(said())
+        await reached.wait()
+        stage.adapter._active_sessions[S1] = asyncio.Event()
+        go.set()
+
+        await stage.until_row(1, Status.PENDING)
+        assert stage.texts == []
+        assert not stage.adapter._pending_messages
+        del stage.adapter._active_sessions[S1]
+        await stage.until_row(1, Status.COMPLETED, Outcome.HERMES_COMPLETED)
+
+
 async def test_a_host_that_begins_to_drain_during_a_claim_gets_nothing(own_home: Path) -> None:
     """The claim is given back, and the next start runs the text."""
     reached, go = asyncio.Event(), asyncio.Event()
