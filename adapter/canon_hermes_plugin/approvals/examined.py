@@ -52,8 +52,7 @@ def look_at_registry(examination: Examination) -> Answer:
         said = f"The entry {approval_id} {why}; it is left as it is, and nothing can be done with it."
         found.append(Finding(Verdict.ERROR, said, Fix(examination.command("approvals verify")), place))
     for trouble in seen.troubles[:SHOWN]:
-        where = f"Line {trouble.line} of the audit trail" if trouble.line else "The registry"
-        said = f"{where} does not fit: {trouble.what}."
+        said = _of_trouble(trouble)
         found.append(Finding(Verdict.ERROR, said, Fix(examination.command("approvals audit")), place))
     if (mode := S_IMODE(seen.file.stat().st_mode)) & 0o077:
         said = f"{seen.file} can be read by other users (mode {mode:04o}); it tells who approved what."
@@ -61,6 +60,15 @@ def look_at_registry(examination: Examination) -> Answer:
     if found:
         return tuple(found)
     return Finding(Verdict.OK, f"The registry holds {len(seen.book.entries)} approvals and is whole.", at=place)
+
+
+def _of_trouble(trouble: Trouble) -> str:
+    about = f"{trouble.approval_id}: " if trouble.approval_id else ""
+    if trouble.is_told:
+        told = f"Line {trouble.line} of the audit trail tells what somebody else did, and nobody has acknowledged it"
+        return f"{told}: {about}{trouble.what}."
+    where = f"Line {trouble.line} of the audit trail" if trouble.line else "The registry"
+    return f"{where} does not fit: {about}{trouble.what}."
 
 
 def look_at_leases(examination: Examination) -> Answer:

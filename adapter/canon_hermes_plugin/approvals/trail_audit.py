@@ -53,6 +53,7 @@ class Trouble:
     Attributes:
         line: of the trail, from 1; 0 when it is about the registry.
         what: the end of a sentence about the line or the approval.
+        is_told: a foreign line tells it, ``line``, and nobody has acknowledged it.
         expected, found: see :class:`~canon_hermes_plugin.approvals.trail.Line`, ``before`` and ``after``.
     """
 
@@ -61,6 +62,7 @@ class Trouble:
     approval_id: str = ""
     expected: str = ""
     found: str = ""
+    is_told: bool = False
 
     @property
     def is_about_the_trail(self) -> bool:
@@ -277,7 +279,7 @@ class _Examination:
                 found.clear()
             elif line is not None and line.number in (FOREIGN, STILL):
                 key = (line.approval_id, line.at_ms, line.before, line.after, line.why)
-                found[key] = Trouble(row.number, line.why, line.approval_id, line.before, line.after)
+                found[key] = Trouble(row.number, line.why, line.approval_id, line.before, line.after, is_told=True)
         return list(found.values())
 
 

@@ -212,6 +212,24 @@ def test_a_history_that_was_changed(examination: Examination, folder: Path, tamp
     assert all(one.fix is not None and "approvals audit" in one.fix.command for one in found)
 
 
+def test_a_history_that_somebody_changed_is_told_until_a_person_has_looked(
+    examination: Examination, folder: Path
+) -> None:
+    """Later changes do not hide it; the sentence says where it is told and what leads out."""
+    store = ApprovalStore(folder / "detached-approvals.json", clock=ManualClock(NOW))
+    for number in range(2):
+        name = f"hermes-{number}"
+        store.apply_one(name, Reserve(name, "c1", "claim", NOW + HOUR, Owner("env", "agent_1"), "Pay?"))
+    store.file.write_text(store.file.read_text().replace("Pay?", "Pay all?", 1))
+    store.apply_one("hermes-2", Reserve("hermes-2", "c1", "claim", NOW + HOUR, Owner("env", "agent_1"), "Pay?"))
+
+    (finding,) = look("approvals.registry", examination)
+
+    assert (finding.status, "Line 3 of the audit trail tells" in finding.message) == (Status.ERROR, True)
+    assert "nobody has acknowledged it: hermes-0: was changed" in finding.message
+    assert finding.fix is not None and "approvals audit" in finding.fix.command
+
+
 def test_an_unreadable_registry_stops_the_other_checks_only(examination: Examination, folder: Path) -> None:
     """A3: the file that cannot be read is one check's finding; the others are skipped and name it."""
     write(folder, "{not json")
