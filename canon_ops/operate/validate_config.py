@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.files.yaml_path import format_path
+from canon_ops.files.yaml_path import format_path, parse_path
 from canon_ops.files.yaml_survey import bare_words, keys_twice
 from canon_ops.hermes.keys import KeyFile, KeyType, dropped, find_key, near_key
 from canon_ops.operate.advice import set_words, way_to_mend
@@ -66,14 +66,21 @@ def _of_keys(document: ConfigDocument) -> Iterator[ConfigFault]:
             continue
         if (lost := dropped(path)) is not None:
             hidden.add(dotted)
-            unset = f"canon-ops config unset {shlex.quote(dotted)}"
-            fix = f"canon-ops {set_words(lost.instead, value)} && {unset}" if lost.instead else unset
+            fix = _moved(document, dotted, lost.instead, value)
             yield _fault(document, path, "warning", "config_dropped_key", lost.why, fix)
         elif (near := near_key(dotted, KeyFile.CONFIG)) is not None:
             hidden.add(dotted)
             message = f"{dotted} is not a known key; {near} is."
-            fix = f"canon-ops {set_words(near, value)} && canon-ops config unset {shlex.quote(dotted)}"
+            fix = _moved(document, dotted, near, value)
             yield _fault(document, path, "info", "config_near_miss", message, fix)
+
+
+def _moved(document: ConfigDocument, path: str, to: str | None, value: Any) -> str:
+    """The commands that give ``value`` to the key that is read; a key that has a value keeps it."""
+    unset = f"canon-ops config unset {shlex.quote(path)}"
+    if to is None or value is None or document.find(parse_path(to)) is not None:
+        return unset
+    return f"canon-ops {set_words(to, value)} && {unset}"
 
 
 def _doubled(document: ConfigDocument) -> Iterator[ConfigFault]:

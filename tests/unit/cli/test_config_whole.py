@@ -187,7 +187,11 @@ def test_validate_judges_known_keys_only(program: Runner, config: Path) -> None:
         ("warning", "config_duplicate_key", "approvals.timeout", 12),
     ]
     fixes = {f["path"]: f["fix"] for f in ran.json["data"]["faults"]}
-    assert fixes["plugins.enabled"] == "canon-ops config add plugins.enabled ITEM --convert"
+    assert fixes["plugins.enabled"] == 'canon-ops config set --type json plugins.enabled \'["a", "b"]\''
+    assert fixes["plugin.enabled"] == "canon-ops config unset plugin.enabled"  # the right key has a value, which stays
+    assert fixes["platforms.canon.base_url"] == (
+        "canon-ops config set platforms.canon.extra.base_url x && canon-ops config unset platforms.canon.base_url"
+    )
     assert fixes["platforms.canon.enabled"] == "canon-ops config set platforms.canon.enabled false"
 
 
