@@ -107,6 +107,9 @@ test-surface: $(STAMP) test-tools  ## every command on every stream as the real 
 test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outside, move from the published plugin, take it back
 	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)
 
+first-hour: $(STAMP)  ## walk the README as somebody new with a clean home, up to a green doctor; writes docs/first-hour.md
+	$(BIN)/python -m scripts.first_hour
+
 test-fleet: $(STAMP) test-tools  ## the example playbook: FLEET_HOMES=20 homes from nothing to healthy, again, and after harm (ansible-core in .hosts, once)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_fleet.py $(TEST_ARGS)
 

@@ -134,7 +134,7 @@ def install(
         ChangedUnderUs, LockTimeout: somebody else was at it.
         InstallNotVerified: the host does not load the plugin; package and files are as they were.
     """
-    plan = _settled_plan(home, environ, options, prompts)
+    plan = _settled_plan(home, environ, options, prompts, dry_run=dry_run)
     for sentence in plan.sentences():
         prompts.note(sentence)
     if show_diff:
@@ -146,9 +146,12 @@ def install(
 
 
 def _settled_plan(
-    home: HermesHome, environ: Mapping[str, str], options: InstallOptions, prompts: Prompts
+    home: HermesHome, environ: Mapping[str, str], options: InstallOptions, prompts: Prompts, *, dry_run: bool
 ) -> InstallPlan:
-    """The plan after everything in it that is a person's to decide has been asked."""
+    """The plan after everything in it that is a person's to decide has been asked.
+
+    A rehearsal asks nothing that has a default: it shows what comes of that, and which option says otherwise.
+    """
     with prompts.progress("Looking at the host"):
         host = find_host(home.environ(environ), python=options.python)
     while True:
@@ -161,7 +164,9 @@ def _settled_plan(
             if not prompts.confirm(Question(f"{refused.what} {offer}", option="--yes"), default=False):
                 raise
             options = options.consenting(refused.code)
-    if plan.asks_access:
+    if plan.asks_access and dry_run:
+        prompts.note("Who may start turns is asked before anything is written; this is the default.")
+    elif plan.asks_access:
         label, switch = options.platform.label, options.platform.allow_all_variable
         question = Question(
             f"Set {switch}=true, so that everybody whom {label} lets through may start turns?",

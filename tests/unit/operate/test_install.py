@@ -274,6 +274,17 @@ def test_a_dry_run_writes_nothing_and_says_all(site: Site) -> None:
     assert (outcome.history_id, outcome.verified, outcome.dry_run) == (None, (), True)
 
 
+def test_a_rehearsal_asks_nobody(site: Site) -> None:
+    """What has a default is shown as it would be, and that it will be asked; nothing hangs on a terminal."""
+    person = Person(yes=False)
+
+    outcome = site.install(person, dry_run=True)
+
+    assert person.asked == []
+    assert outcome.plan.access is Access.EVERYBODY
+    assert any("is asked before anything is written" in told for told in person.told)
+
+
 def foreign(site: Site) -> None:
     put_distribution(site.python, "canon-hermes-plugin", "0.14.1", {"canon_hermes_plugin/cards.py": ""})
 
