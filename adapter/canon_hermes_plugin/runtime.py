@@ -290,12 +290,18 @@ class CanonRuntime:
 
     async def turn_started(self, arrival: Arrival, session_key: str, *, is_resumed: bool) -> Request | None:
         """The host begins a run in this task; see :meth:`Runs.start`."""
-        if self._connected is None:
+        if self._connected is None or self._is_told_again(arrival, session_key):
             return None
         adopted = await self._connected.runs.start(arrival, session_key, is_resumed=is_resumed)
         if self._port.is_gate_open():  # until then the host only puts it into its queue
             self.busy.accepted(Arrival.of(adopted) if adopted is not None else arrival)
         return adopted
+
+    def _is_told_again(self, arrival: Arrival, session_key: str) -> bool:
+        """Whether the session's open turn is this very message's: the host tells of one start by two hooks (R6.3)."""
+        turn = self._desk.running(session_key)
+        same = turn is not None and arrival.message_id is not None and turn.is_open
+        return same and turn is not None and turn.opening.source_message_id == arrival.message_id
 
     async def turn_completed(self, session_key: str, outcome: str, conversation_id: str) -> None:
         """The host's run has ended with ``success``, ``failure`` or ``cancelled``; afterwards no dots rest (R6.5)."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -174,6 +176,50 @@ async def test_a_wake_that_was_stopped_before_its_model_was_called_comes_again(b
         await until(lambda: any(row["text"] == "heard" for row in box.transcript()))
 
     assert [event.text for event in stage.events if event.text != "/stop"] == [wake.text] * 2
+
+
+async def test_a_file_after_silence_goes_nowhere(box: CanonSandbox, tmp_path: Path) -> None:
+    """S8.19, R8.6: it is not even uploaded; the host hears of a success without a message."""
+    file = tmp_path / "report.txt"
+    file.write_text("numbers")
+    results: list[Any] = []
+
+    async def agent(event: Any, adapter: Any) -> str:
+        assert adapter._canon._desk.silence(ROOM, None, SESSION) is Silence.KEPT
+        results.append(await adapter.send_document(ROOM, str(file), caption="the report"))
+        return ""
+
+    async with hosted(box, agent) as stage:
+        box.human.say(None, "work")
+        await until(lambda: any(state["state"] == "completed" for state in box.human.turns()))
+        owed = stage.runtime._connected.postbox.owed  # type: ignore[union-attr]
+    turn_id = box.human.turns()[0]["turnId"]
+
+    assert [(one.success, one.message_id, one.raw_response) for one in results] == [
+        (True, None, {"silenced": True, "turnId": turn_id})
+    ]
+    assert [row["origin"] for row in box.transcript()] == ["human"] and owed.count == 0
+    assert [row["path"] for row in box.journal() if "upload" in row["path"] or row["path"] == "/messages/send"] == []
+
+
+async def test_a_run_that_is_told_twice_is_one_turn(box: CanonSandbox) -> None:
+    """S5.37, R6.3: a host may tell of a start and an end by two hooks; Canon sees one turn, and the one answer."""
+
+    async def agent(event: Any, adapter: Any) -> str:
+        await adapter.on_processing_start(event)
+        return "once"
+
+    async with hosted(box, agent) as stage:
+        message = box.human.say(None, "work")
+        await box.until("answer", to=message)
+        await until(lambda: not stage.adapter._active_sessions)
+        event = stage.events[0]
+        await stage.adapter.on_processing_complete(event, SimpleNamespace(value="success"))
+
+    turns = {state["turnId"] for state in box.human.turns()}
+    said = [row["body"]["state"] for row in box.journal() if row["path"] == "/runtime/turn"]
+    assert (len(turns), said.count("thinking"), said.count("completed")) == (1, 1, 1)
+    assert [row["text"] for row in box.transcript() if row["origin"] == "agent"] == ["once"]
 
 
 async def test_everything_durable_is_silent(box: CanonSandbox) -> None:
