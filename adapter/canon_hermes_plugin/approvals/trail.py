@@ -142,7 +142,7 @@ def _parsed(raw: bytes) -> Line | None:
             str(fields["from"]), str(fields["to"]), str(fields["why"]), str(fields["previous"]),
             str(fields["digest"]), str(fields.get("gist", "")), str(fields.get("batch", "")),
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):  # what is no mapping is a TypeError
         return None
 
 
