@@ -737,7 +737,7 @@ SEEDED = (
     Fault(registrations_damaged, {"registration.pending": "error"}, "pending-registrations.json"),
     Fault(api_of_another_environment, {"net.environment": "error", "creds.accepted": "skipped"}, "another environment"),
     Fault(stream_away, {"net.stream": "unknown", "net.environment": "unknown"}, "no usable answer"),
-    Fault(canon_away, NO_ANSWER, "refused"),
+    Fault(canon_away, NO_ANSWER, "no connection"),
     Fault(offline, NO_NETWORK, "--offline"),
     Fault(proxy_that_is_no_address, {"net.proxy": "error"}, "'ftp://...@proxy.example'"),
     Fault(proxy_without_a_port_number, {"net.proxy": "error"}, "line 2"),
