@@ -50,7 +50,9 @@ def test_one_byte_at_a_time_yields_the_same_frames(stream: bytes, limit: int) ->
     assert run([bytes([byte]) for byte in stream], limit) == run([stream], limit)
 
 
-field_values = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).map(str.strip).filter(bool)
+field_values = (
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).map(str.strip).filter(bool)
+)
 data_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=80)
 
 
