@@ -81,6 +81,8 @@ def check_places(older: ConfigDocument, healed: Healed, value: Any) -> None:
     moved = {each.text for each in healed.moved}
     for words, (old, new) in strayed(older.data.decode(), healed.data.decode(), moved).items():
         assert new is not None, (words, older.data, healed.data)
+        if old[0] == new[0] == "tail" and new[1][: len(old[1])] == old[1]:
+            continue  # still at the end of its section, below the last entry of which it reads the same
         found = value_at(older.value, value, old[1])
         is_lost_section = old[0] == "tail" and not (found and isinstance(found, dict | list))
         assert not old[1] or found is MISSING or is_lost_section, (words, old, new, older.data, healed.data)
@@ -130,7 +132,7 @@ def change(source: random.Random, value: Any) -> None:
 
 
 @given(st.integers(min_value=0, max_value=2**48))
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_comment_comes_back(seed: int) -> None:
     """Whatever was changed, and whatever the older text looks like; the seed tells which."""
     assume(check(random.Random(seed)) != "unreadable")

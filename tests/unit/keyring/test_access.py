@@ -174,11 +174,11 @@ def test_the_switch_turns_it_off_without_starting_anything(file: Path, word: str
 
 def test_the_secret_is_in_no_argument_and_no_environment(file: Path) -> None:
     """While the child holds it, the process table shows nothing of it."""
-    ring = keyring(file, "silent", limit_s=2.0)
+    ring = keyring(file, "silent", limit_s=4.0)
     seen: list[bytes] = []
 
     def look() -> None:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 10
         while not seen and time.monotonic() < deadline:
             for entry in Path("/proc").glob("[0-9]*"):
                 try:
