@@ -206,6 +206,7 @@ async def test_a_stop_that_waits_for_turns_goes_on_writing(own_home: Path) -> No
         await until_told(own_home, StreamState.OPEN)
         began = told(own_home).written_at_ms
         stopping = asyncio.ensure_future(stage.adapter.disconnect())
+        await asyncio.sleep(0.3)  # the writer sleeps before time passes
         await let_pass(own_home, clock, times=3)
         assert told(own_home).written_at_ms - began == 3 * WRITE_EVERY_S * 1_000
         assert not stopping.done()
