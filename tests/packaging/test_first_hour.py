@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,5 +31,6 @@ def test_the_page_tells_nothing_of_its_machine() -> None:
     """No folder of the one who made it, no key, no token."""
     text = PAGE.read_text(encoding="utf-8")
 
-    assert [word for word in ("/tmp/", "/work/", "/root") if word in text] == []  # noqa: S108  # they must not be there
+    own = {str(Path(place).resolve()) for place in (tempfile.gettempdir(), Path.home(), Path(__file__).parents[2])}
+    assert [place for place in own if place in text] == []
     assert re.findall(r"agk_live_sandbox_[0-9a-f]|X-Sandbox-Token: \w|admin_token +\w", text) == []
