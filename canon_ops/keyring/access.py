@@ -1,8 +1,9 @@
 """Asking the keyring, with a limit: the parent of :mod:`canon_ops.keyring.child`.
 
 Every question is a short-lived process of its own session, killed with all its children when three seconds are over or
-when the caller is interrupted. The secret goes through a pipe, never through an argument or the environment. A keyring
-that is off, missing or silent stays so for the life of the :class:`Keyring`: nobody waits twice.
+when the caller is interrupted. The secret goes through a pipe, never through an argument or the environment: a variable
+of the caller's that holds the one to be stored is not passed on. A keyring that is off, missing or silent stays so for
+the life of the :class:`Keyring`: nobody waits twice.
 
 Nothing here falls back to another store; the caller decides what a missing keyring means, and says so.
 
@@ -162,7 +163,7 @@ class Keyring:
     def _answer_of(self, question: Mapping[str, str]) -> dict[str, Any]:
         if self.environ.get(KEYRING_VARIABLE, "").strip().lower() in _OFF:
             raise KeyringOff(f"The keyring is switched off ({KEYRING_VARIABLE})", fix=f"unset {KEYRING_VARIABLE}")
-        text = self._run(json.dumps({"v": _PROTOCOL, **question}))
+        text = self._run(json.dumps({"v": _PROTOCOL, **question}), self._environ_without(question.get("secret")))
         try:
             answer = json.loads(text)
             if answer["v"] != _PROTOCOL:
@@ -173,7 +174,10 @@ class Keyring:
             raise _problem(why, str(answer.get("detail", "")))
         return dict(answer)
 
-    def _run(self, question: str) -> str:
+    def _environ_without(self, secret: str | None) -> dict[str, str]:
+        return {name: value for name, value in self.environ.items() if not secret or secret not in value}
+
+    def _run(self, question: str, environ: Mapping[str, str]) -> str:
         """The child's output; whatever happens, no process of its session stays."""
         command = [sys.executable, "-P", "-m", "canon_ops.keyring.child"]  # -P: the working folder holds no modules
         try:
@@ -182,7 +186,7 @@ class Keyring:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=dict(self.environ),
+                env=environ,
                 start_new_session=True,
                 text=True,
                 encoding="utf-8",
