@@ -37,9 +37,14 @@ class Probe:
 
 
 class EnvironmentMismatch(RefusedError):
-    """A service belongs to another environment, or does not say to which: no key may go there."""
+    """A service belongs to another environment, or does not say to which: no key may go there.
+
+    Attributes:
+        answers_for: the known environment that it belongs to; None when it says none, or contradicts itself.
+    """
 
     code = "environment_mismatch"
+    answers_for: str | None = None
 
 
 class ServiceUnavailable(UnreachableError):
@@ -51,15 +56,16 @@ async def verify_environment(
     *,
     clock: Clock,
     timeout_s: float = TIMEOUT_S,
-    cure: Callable[[str, str], str] | None = None,
+    cure: Callable[[str, str, str | None], str] | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> tuple[Probe, Probe]:
     """Probe the API, then the stream; no key is sent.
 
     Args:
         timeout_s: for each probe as a whole.
-        cure: what helps when a service, ``API`` or ``stream``, does not answer at its URL or is another one. Their own
-            advice is the doctor, which looks at the endpoints that are configured.
+        cure: what helps when a service, ``API`` or ``stream``, does not answer at its URL or is another one; asked with
+            the environment that it belongs to instead, where it says one. Their own advice is the doctor, which looks
+            at the endpoints that are configured.
 
     Raises:
         EnvironmentMismatch: not the environment of ``connection``; trying again makes no sense.
@@ -74,7 +80,7 @@ async def verify_environment(
                 probes.append(await _probe(http, connection, service, url, clock, timeout_s))
             except (RequestFailed, ServiceUnavailable, EnvironmentMismatch) as trouble:
                 if cure is not None and not isinstance(trouble, NothingCanBeSent):
-                    trouble.fix = cure(service, url)
+                    trouble.fix = cure(service, url, getattr(trouble, "answers_for", None))
                 raise
         api, stream = probes
         return api, stream
@@ -99,8 +105,10 @@ async def _probe(
             raise ServiceUnavailable(
                 f"Canon's {service} at {url} is down: status {answer.status}, no identity.", fix=LOOK_AT_THE_NETWORK
             )
-        raise EnvironmentMismatch(
+        mismatch = EnvironmentMismatch(
             f"Canon's {service} at {url} does not match environment {connection.environment_id}: {identity.what}.",
             fix="check the configured Canon environment and endpoints: canon-ops doctor",
         )
+        mismatch.answers_for = identity.answers_for
+        raise mismatch
     return Probe(service, url, answer.status, clock.monotonic_s() - started_s)

@@ -21,12 +21,18 @@ T = TypeVar("T")
 _OF_CANON = (EnvironmentMismatch, RequestFailed, ServiceUnavailable)
 
 
-def reach_it(service: str, url: str) -> str:
+def reach_it(service: str, url: str, answers_for: str | None = None) -> str:
     """What helps when one of Canon's services does not answer, or answers for another environment.
 
     The address was just given and is configured nowhere yet, so the doctor would look at another one.
+
+    Args:
+        answers_for: the environment that was found there instead. For the stream it says nothing: the API is looked at
+            before it, and was the right one.
     """
     option = {"API": "--base-url", "stream": "--stream-url"}[service]
+    if answers_for is not None and service == "API":
+        return f"--environment {answers_for}, which is what answers there; another address: {option} URL"
     return f"see from this machine what answers there: curl -sS {shlex.quote(url)}; another address: {option} URL"
 
 

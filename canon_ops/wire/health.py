@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from canon_ops.settings.environments import Connection
+from canon_ops.settings.environments import ENVIRONMENTS, Connection
 from canon_ops.wire.fields import as_object
 
 __all__ = ["ENVIRONMENT_HEADER", "Identity", "IdentityMismatch", "check_identity", "probe_urls"]
@@ -32,10 +32,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class IdentityMismatch:
-    """The service is another one, or does not say. ``claims_nothing``: neither the header nor a body key was there."""
+    """The service is another one, or does not say.
+
+    Attributes:
+        claims_nothing: neither the header nor a body key was there.
+        answers_for: the environment that all three claims agree on, when it is one that exists.
+    """
 
     what: str
     claims_nothing: bool
+    answers_for: str | None = None
 
 
 def probe_urls(connection: Connection) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -69,7 +75,17 @@ def check_identity(
         if found[name] != value
     ]
     if wrong:
-        return IdentityMismatch("; ".join(wrong), all(value is None for value in found.values()))
+        header, environment_id, project_id = found.values()
+        answers_for = next(
+            (
+                other.environment_id
+                for other in ENVIRONMENTS.values()
+                if (header, environment_id, project_id)
+                == (other.environment_id, other.environment_id, other.project_id)
+            ),
+            None,
+        )
+        return IdentityMismatch("; ".join(wrong), all(value is None for value in found.values()), answers_for)
     return Identity(connection.environment_id, connection.project_id)
 
 

@@ -307,6 +307,19 @@ def test_an_environment_that_is_not_itself_gets_no_registration(
     assert list(home.iterdir()) == []
 
 
+def test_the_other_environment_that_answers_is_named_in_the_fix(
+    program: Runner, home: Path, canon: CanonSandbox
+) -> None:
+    """Somebody who gave a development server's address with the production environment reads which one it is."""
+    ran = program("setup", "canon", *registering(canon), "--environment", "canon-prod-v1")
+
+    assert ran.code == 1
+    assert ran.err.splitlines()[-1] == (
+        "  fix: --environment canon-dev-v1, which is what answers there; another address: --base-url URL"
+    )
+    assert list(home.iterdir()) == []
+
+
 NOBODY = "http://127.0.0.1:9"
 
 
