@@ -289,7 +289,7 @@ class Deliveries:
         return Sent(message_id or operation.messages[-1].message_id)
 
     def _failed(self, operation: Operation, error: RequestFailed) -> Failed:
-        kept = operations.release(self._book, operation, error.outcome)
+        kept = operations.release(self._book, operation, may_have_landed=error.may_have_landed)
         self._book = kept.book
         # An answer that nobody can read (neither status nor transport) leaves open whether the message landed; its id
         # makes asking again harmless.

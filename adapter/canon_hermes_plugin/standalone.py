@@ -3,8 +3,8 @@
 Each call connects, sends and leaves. It goes through Canon's policy for messages that nobody asked for (the verb
 ``send_to``), because no turn stands behind it. The result is a dictionary, never an exception: the host shows it.
 
-A message in several parts stands in the outbox of the home until Canon has all of them. When this process dies in the
-middle, or Canon does, the next one, or the gateway, sends the rest (half_sent.py).
+A message stands in the outbox of the home until Canon has all of it. When this process dies in the middle, or Canon
+does, the next one, or the gateway, sends the rest (half_sent.py).
 
 Source: Canon adapter R7.40-R7.45.
 """
@@ -48,14 +48,15 @@ FILES: Final = 10  # Canon wire 10.2
 
 
 class HalfSentError(OutsideError):
-    """A part of the message is on Canon, or may be; the rest follows."""
+    """Something of the message is on Canon, or may be; the rest follows under the same ids, so nobody says it again."""
 
     code = "half_sent"
 
     def __init__(self, error: CanonOpsError, operation: Operation) -> None:
         sent, count = operation.confirmed, len(operation.messages)
-        said = f"{error.what} {sent} of {count} parts are sent; the rest follows when a gateway runs."
-        super().__init__(said, fix="hermes gateway run")
+        known = f"{sent} of {count} parts are sent" if count > 1 else "It is not known whether the message is there"
+        rest = "the rest follows" if sent else "it is sent again without standing there twice"
+        super().__init__(f"{error.what} {known}; {rest} when a gateway runs.", fix="hermes gateway run")
 
 
 async def send_standalone(
@@ -121,7 +122,7 @@ async def _send(
         owner = Owner(credential.connection.environment_id, await _agent_id(credential, api))
         for earlier in await notes.left_by(owner):
             with suppress(CanonOpsError):  # it stays in the outbox, and is no reason to keep the new one back
-                await _send_parts(api, earlier, owner, notes)
+                await _send_parts(api, earlier, owner, notes, is_left=True)
         store = partial(api.upload_media, policy=Policy.IDEMPOTENT)
         outgoing = Outgoing(store, fetch=_no_links, read=read)
         files = [await outgoing.upload(conversation_id, wish) for wish in wishes]
@@ -151,15 +152,18 @@ async def _agent_id(credential: Credential, api: CanonApi) -> str:
     return credential.resolution.agent_id or (await api.me()).agent_id or ""
 
 
-async def _send_parts(api: CanonApi, operation: Operation, owner: Owner, notes: HalfSent) -> str | None:
-    """Send what is left; a message in parts is on the disk meanwhile, so that none stays half sent."""
-    await notes.begun(owner, operation)
+async def _send_parts(
+    api: CanonApi, operation: Operation, owner: Owner, notes: HalfSent, *, is_left: bool = False
+) -> str | None:
+    """Send what is left; the message is on the disk meanwhile, so that none is half sent or lost."""
+    if not is_left:
+        await notes.begun(owner, operation)
     message_id: str | None = None
     for part in operation.remaining:
         try:
             message_id = await send_unasked(api, part)
         except CanonOpsError as error:
-            if await notes.failed(owner, operation, error):
+            if await notes.failed(owner, operation, error, is_left=is_left):
                 raise HalfSentError(error, operation) from error
             raise
         operation = replace(operation, confirmed=operation.confirmed + 1)

@@ -245,11 +245,13 @@ class CanonApi:
         """
         content = None if body is None else encode_body(body)
         attempt = 0
+        may_have_landed = False
         while True:
             attempt += 1
             try:
                 return await self._once(method, path, content, params, timeout_s, (self._api_key, *secrets))
             except RequestFailed as error:
+                may_have_landed = error.may_have_landed = may_have_landed or error.may_have_landed
                 verdict = decide(policy, error.outcome, attempt, error.retry_after_s, jitter=self._rng.random())
                 if isinstance(verdict, GiveUp):
                     raise

@@ -18,7 +18,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from canon_ops.errors import CredentialError, ExitCode, OutsideError, UnreachableError
-from canon_ops.wire.retry import Outcome, Policy, TransportKind, is_retryable
+from canon_ops.wire.retry import Outcome, Policy, TransportKind, certainly_not_handled, is_retryable
 
 __all__ = [
     "LOOK_AT_THE_NETWORK",
@@ -53,6 +53,10 @@ class RequestFailed(OutsideError):
     Args:
         outcome: the same as a value, for :mod:`canon_ops.wire.retry`.
         retry_after_s: the pause that the server asked for; None when it asked for none.
+
+    Attributes:
+        may_have_landed: something of it may be on the server. ``outcome`` is that of the last attempt, and an answer
+            that an earlier one has lost is no less in doubt because the next found nobody.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class RequestFailed(OutsideError):
         super().__init__(what, fix=fix)
         self.outcome = outcome
         self.retry_after_s = retry_after_s
+        self.may_have_landed = not certainly_not_handled(outcome)
 
 
 class ApiError(RequestFailed):

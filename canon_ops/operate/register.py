@@ -31,7 +31,6 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.settings.profiles import KeyReference
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.registration import RegistrationReceipt, RegistrationRequest, RegistrationStatus, Verdict
-from canon_ops.wire.retry import certainly_not_handled
 
 __all__ = [
     "AcknowledgementFailed",
@@ -219,7 +218,7 @@ def _request(state: Registration) -> tuple[str, Secret]:
 
 def _is_definite_refusal(exc: ApiError) -> bool:
     """Whether the request itself is wrong, and Canon has nothing of it."""
-    return 400 <= exc.status < 500 and not exc.retryable and certainly_not_handled(exc.outcome)
+    return 400 <= exc.status < 500 and not exc.retryable and not exc.may_have_landed
 
 
 def _is_gone(exc: RequestFailed) -> bool:

@@ -1,11 +1,12 @@
-"""The outbox, as a process without a gateway uses it: a message in parts is there while it is being sent.
+"""The outbox, as a process without a gateway uses it: a message is there while it is being sent.
 
-A message in one part is on Canon or is not, and the host hears which; it needs no note. One in several parts may be cut
-off between two of them, and people would wait for a rest that never comes. So it is written down before its first part,
-and crossed out after its last. While a gateway runs beside us it may send the same parts too; their ids make that
-harmless. A disk that takes nothing is logged, and the message is sent all the same.
+One in several parts may be cut off between two of them, and people would wait for a rest that never comes. One in a
+single part may be on Canon without anybody knowing, or be gone with the process that sent it. So each is written down
+before its first part, and crossed out when Canon has the last, or has certainly nothing of it and the host is told so.
+While a gateway runs beside us it may send the same parts too; their ids make that harmless. A disk that takes nothing
+is logged, and the message is sent all the same.
 
-Source: Canon adapter D44; decisions X1.
+Source: Canon adapter D44; decisions X1; docs/decisions/0064.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from canon_ops.client.errors import RequestFailed
 from canon_ops.durable import DurableError, Snapshot, Transaction, read_once, write_once
 from canon_ops.errors import CanonOpsError
 from canon_ops.runtime.clock import Clock
-from canon_ops.wire.retry import certainly_not_handled
+from canon_ops.wire.retry import Outcome, Policy, is_retryable
 
 __all__ = ["HalfSent"]
 
@@ -56,32 +57,27 @@ class HalfSent:
             return ()
 
     async def begun(self, owner: Owner, operation: Operation) -> None:
-        """A message in parts is about to be sent."""
-        if len(operation.messages) > 1:
-            await self._write(store.keep, owner, operation, now_ms=self.clock.now_ms())
+        """A message is about to be sent."""
+        await self._write(store.keep, owner, operation, now_ms=self.clock.now_ms())
 
     async def confirmed(self, owner: Owner, operation: Operation) -> None:
         """Canon has one more part, or all of them."""
-        if len(operation.messages) == 1:
-            return
         if operation.is_complete:
             await self._write(store.settle, owner, operation)
         else:
             await self._write(store.confirm, owner, operation, now_ms=self.clock.now_ms())
 
-    async def failed(self, owner: Owner, operation: Operation, error: CanonOpsError) -> bool:
+    async def failed(self, owner: Owner, operation: Operation, error: CanonOpsError, *, is_left: bool = False) -> bool:
         """Sending stopped here; whether the rest is left for later.
 
-        A message of which certainly nothing is on Canon is crossed out: the host is told that it failed. One that the
-        policy refuses in the middle is for a person to decide about.
+        A message of which certainly nothing is on Canon is crossed out: the host is told that it failed. One that Canon
+        refuses for good, when something of it may be there, is for a person to decide about.
+
+        Args:
+            is_left: an earlier process has begun with it; nobody is told of this failure.
         """
-        if len(operation.messages) == 1:
-            return False
-        is_refused = isinstance(error, NotAdmitted)
-        is_untouched = not operation.confirmed and (
-            is_refused or (isinstance(error, RequestFailed) and certainly_not_handled(error.outcome))
-        )
-        if is_untouched:
+        is_refused, may_have_landed = _read(error)
+        if not operation.confirmed and not may_have_landed and not is_left:
             await self._write(store.settle, owner, operation)
             return False
         if is_refused:
@@ -95,4 +91,14 @@ class HalfSent:
         try:
             await self._offload.run(lambda: write_once(self._file, SCHEMA, function, *args, **more))
         except DurableError as error:
-            logger.warning("Canon: a message in parts could not be noted: %s", error.what)
+            logger.warning("Canon: a message could not be noted in the outbox: %s", error.what)
+
+
+def _read(error: CanonOpsError) -> tuple[bool, bool]:
+    """Whether Canon will never take the message, and whether it may have it all the same."""
+    if isinstance(error, NotAdmitted):
+        return True, False
+    if not isinstance(error, RequestFailed):
+        return False, True
+    is_unreadable = error.outcome == Outcome()
+    return not is_unreadable and not is_retryable(Policy.IDEMPOTENT, error.outcome), error.may_have_landed

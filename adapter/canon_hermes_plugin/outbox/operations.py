@@ -11,7 +11,7 @@ Order of calls, one operation of a turn at a time::
     for each message of operation.remaining: send it, then sent(book, operation)
     recall(book, operation)                                    it was reserved before a restart, or put aside
     settle(book, operation)                                    all parts are on Canon: the next one gets a new ordinal
-    release(book, operation, outcome)                          a part failed: forget it only if that is certainly safe
+    release(book, operation, may_have_landed=…)                a part failed: forget it only if that is certainly safe
     put_aside(book, operation)                                 nobody tries it now: the disk alone remembers it
 
 The book is immutable and holds plain data: a store can keep the same operations on disk.
@@ -30,7 +30,6 @@ from canon_hermes_plugin.turn.events import FileStaged
 from canon_ops.wire.dispatch import ReplyBehavior, TurnSemantics
 from canon_ops.wire.ids import TurnId, is_unasked, message_id, part_id
 from canon_ops.wire.requests import SendMessage
-from canon_ops.wire.retry import Outcome, certainly_not_handled
 from canon_ops.wire.splitting import split
 from canon_ops.wire.trail import fits_metadata, without_repeated_speech
 
@@ -187,14 +186,14 @@ def settle(book: Book, operation: Operation) -> Book:
     return Book(ordinals, _without(book.unsettled, turn_id))
 
 
-def release(book: Book, operation: Operation, outcome: Outcome) -> Retry:
+def release(book: Book, operation: Operation, *, may_have_landed: bool) -> Retry:
     """A part failed for good as far as this attempt goes.
 
     An operation in one part is forgotten when it certainly did not land, so that another text may take its place. One
     in several parts is always kept: a reader may have seen a part of it.
     """
     is_single = len(operation.messages) == 1
-    if is_single and certainly_not_handled(outcome):
+    if is_single and not may_have_landed:
         return Retry(put_aside(book, operation), is_kept=False)
     return Retry(book, is_kept=True)
 

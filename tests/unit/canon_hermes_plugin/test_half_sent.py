@@ -138,8 +138,61 @@ async def test_a_disk_that_takes_nothing_holds_no_message_up(
     assert "could not be noted" in caplog.text
 
 
-async def test_a_short_message_needs_no_note(box: CanonSandbox, tmp_path: Path) -> None:
-    """One part is on Canon or not; no file is made for it."""
-    await send_standalone(platform_config(box), ROOM, "short", home=tmp_path)
+async def test_a_short_message_leaves_no_note(box: CanonSandbox, tmp_path: Path) -> None:
+    """What Canon has is crossed out."""
+    result = await send_standalone(platform_config(box), ROOM, "short", home=tmp_path)
 
-    assert not state_path(tmp_path).exists()
+    assert result["success"] and posted(box) == ("short",)
+    assert noted(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["short", REPORT])
+async def test_a_lost_answer_is_asked_for_again(box: CanonSandbox, tmp_path: Path, text: str) -> None:
+    """X1, D44: Canon has the message or its first part, and no answer came: the next call repeats it under its id."""
+    box.fault("lost-response", **SEND_TO, times=3)
+
+    result = await send_standalone(platform_config(box), ROOM, text, home=tmp_path)
+    (row,) = noted(tmp_path)
+    again = await send_standalone(platform_config(box), ROOM, "after", home=tmp_path)
+
+    assert "when a gateway runs" in result["error"] and again["success"]
+    assert row.state is store.State.PENDING
+    assert posted(box) == (*split(text), "after")
+    assert noted(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("lost", "status", "is_told"),
+    [(0, 400, True), (0, 503, True), (1, 503, False), (1, 400, False)],
+    ids=["refused", "down", "lost, then down", "lost, then refused"],
+)
+async def test_what_may_be_there_is_not_forgotten(
+    box: CanonSandbox, tmp_path: Path, lost: int, status: int, is_told: bool
+) -> None:
+    """R7.19: the host hears of a failure that is certain; one after an answer that was lost is not certain."""
+    if lost:
+        box.fault("lost-response", **SEND_TO, times=lost)
+    box.fault("answer", **{**OUTAGE, "status": status})
+
+    result = await send_standalone(platform_config(box), ROOM, "short", home=tmp_path)
+
+    states = [row.state for row in noted(tmp_path)]
+    left = store.State.REFUSED if status == 400 else store.State.PENDING
+    assert str(status) in result["error"]
+    assert states == ([] if is_told else [left])
+
+
+@pytest.mark.parametrize(("status", "state"), [(400, store.State.REFUSED), (503, store.State.PENDING)])
+async def test_what_was_left_is_not_crossed_out_by_a_failure(
+    box: CanonSandbox, tmp_path: Path, status: int, state: store.State
+) -> None:
+    """Nobody hears when the next call cannot bring it either: it waits on, or for a person when Canon refuses it."""
+    box.fault("lost-response", **SEND_TO, times=3)
+    await send_standalone(platform_config(box), ROOM, "short", home=tmp_path)
+    box.human.calm()
+    box.fault("answer", **{**OUTAGE, "status": status})
+
+    await send_standalone(platform_config(box), ROOM, "after", home=tmp_path)
+
+    (row,) = noted(tmp_path)
+    assert (row.state, row.operation.messages[0].text) == (state, "short")

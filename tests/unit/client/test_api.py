@@ -308,6 +308,20 @@ async def test_s7_31_a_message_with_an_id_survives_any_transport_failure(
     assert clock.pauses == [0.4]
 
 
+@pytest.mark.parametrize(("first", "in_doubt"), [(httpx.ReadTimeout, True), (httpx.ConnectError, False)])
+async def test_a_lost_answer_stays_in_doubt(
+    first: type[httpx.TransportError], in_doubt: bool, api: CanonApi, httpx_mock: HTTPXMock
+) -> None:
+    """R7.19: that nobody answers the last attempt says nothing about what became of the first."""
+    httpx_mock.add_exception(first("broken"))
+    httpx_mock.add_exception(httpx.ConnectError("no"), is_reusable=True)
+
+    with pytest.raises(TransportFailure) as raised:
+        await api.send_message(WITH_ID)
+
+    assert (raised.value.kind, raised.value.may_have_landed) == (TransportKind.REFUSED, in_doubt)
+
+
 @pytest.mark.parametrize("message", [WITH_ID, WITHOUT_ID], ids=["with id", "without id"])
 @pytest.mark.parametrize("exception", [httpx.ConnectError, httpx.ConnectTimeout])
 async def test_a_message_that_never_left_is_repeated(
