@@ -60,6 +60,7 @@ from canon_hermes_plugin.turn.routing import (
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId, own_message_id, stream_message_id, turn_id
 from canon_ops.wire.requests import SendMessage
 from canon_ops.wire.retry import Outcome as Attempt
+from canon_ops.wire.retry import certainly_not_handled
 
 __all__ = ["C1", "Answer", "PureDesk", "Stream"]
 
@@ -314,7 +315,8 @@ class PureDesk:
         self.book, operation = reserved.book, reserved.operation
         for message in operation.remaining:
             if self.final_outcome is not None:
-                retry = operations.release(self.book, operation, self.final_outcome)
+                lost = not certainly_not_handled(self.final_outcome)
+                retry = operations.release(self.book, operation, may_have_landed=lost)
                 self.book = retry.book
                 return FinalDeferred("lost") if retry.is_kept else FinalRejected("refused")
             self.sent.append(message)
