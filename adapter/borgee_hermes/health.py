@@ -149,11 +149,11 @@ class Vitals:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _write(self) -> None:
-        self._news.clear()
         try:
             self._progress = await self._inbox.progress()
         except DurableError as error:  # the inbox's own trouble is told elsewhere; the last counts stay
             logger.debug("Borgee: no counts for the health file: %s", error.what)
+        self._news.clear()  # only now: what changed while the inbox was asked is told here, and not again
         data = self._report().data
         try:
             await self._off_loop(lambda: replace_file(self._file, data))

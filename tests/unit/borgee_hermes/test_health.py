@@ -6,8 +6,9 @@ import asyncio
 import functools
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +16,8 @@ from borgee_hermes.bpp.errors import AuthFailed, BppError, ConnectFailed, PeerPr
 from borgee_hermes.bpp.events import AgentToggle
 from borgee_hermes.bpp.port import Handlers
 from borgee_hermes.bpp.state import ConnectionState, Status
-from borgee_hermes.health import WRITE_EVERY_S, changed_by
+from borgee_hermes.health import WRITE_EVERY_S, Vitals, changed_by
+from borgee_hermes.inbox.records import Progress
 from borgee_hermes.inbox.records import Status as Receipt
 from canon_ops.hermes.platform_health import PlatformHealth, StreamState, health_file
 from canon_ops.hermes.stream_health import Health
@@ -191,6 +193,42 @@ async def test_silence_is_a_write_twice_a_minute(own_home: Path) -> None:
         assert stage.session.names == asked
 
 
+async def test_what_changes_while_the_inbox_is_asked_is_told_once(own_home: Path) -> None:
+    """The report that is being made tells it already; a second one would say the same, and keep the writer from its
+    sleep at a moment when the file looks finished."""
+    clock = ManualClock()
+    written: list[StreamState] = []
+
+    class Inbox:
+        async def progress(self) -> Progress:
+            if not written:
+                vitals.see(ConnectionState(Status.ONLINE), None)
+            return Progress()
+
+    async def off_loop(write: Callable[[], None]) -> None:
+        written.append(vitals.health.stream)
+        write()
+
+    vitals = Vitals(
+        own_home,
+        cast(Any, Inbox()),
+        FakeSession(),
+        origin="https://chat.example.com",
+        host_version="0",
+        off_loop=off_loop,
+        shown=str,
+        clock=clock,
+    )
+    health_file(own_home, "borgee").parent.mkdir(mode=0o700, parents=True)
+    vitals.start()
+    await until_told(own_home, StreamState.OPEN)
+    await clock.advance(WRITE_EVERY_S - 1)
+    assert written == [StreamState.OPEN]
+
+    await vitals.close()
+    assert (len(written), told(own_home).stream) == (2, StreamState.CLOSED)
+
+
 async def test_a_stop_that_waits_for_turns_goes_on_writing(own_home: Path) -> None:
     """A long drain is no loop that hangs."""
     clock = ManualClock()
@@ -206,7 +244,6 @@ async def test_a_stop_that_waits_for_turns_goes_on_writing(own_home: Path) -> No
         await until_told(own_home, StreamState.OPEN)
         began = told(own_home).written_at_ms
         stopping = asyncio.ensure_future(stage.adapter.disconnect())
-        await asyncio.sleep(0.3)  # the writer sleeps before time passes
         await let_pass(own_home, clock, times=3)
         assert told(own_home).written_at_ms - began == 3 * WRITE_EVERY_S * 1_000
         assert not stopping.done()
