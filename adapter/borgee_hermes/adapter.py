@@ -124,14 +124,14 @@ def build_adapter_class(host: Host, *, parts_for: Callable[[Any], Parts] | None 
                 dispatcher, seq = self._borgee.dispatcher, _seq(event)
                 if dispatcher is None or seq is None:
                     return await handler(event)
-                dispatcher.handler_entered(seq)
+                if not dispatcher.handler_entered(seq):
+                    return None
                 try:
                     answer = await handler(event)
                 except Exception as error:
                     dispatcher.handler_raised(seq, error)
                     raise
-                dispatcher.handler_returned(seq, has_answer=bool(answer))
-                return answer
+                return answer if dispatcher.handler_returned(seq, answer) else None
 
             super().set_message_handler(watched if handler is not None else None)
 
@@ -288,6 +288,13 @@ class _Port:
 
     def is_stopping(self) -> bool:
         return bool(getattr(self._adapter.gateway_runner, "_draining", False))
+
+    def runs_begun(self, session_key: str) -> int | None:
+        begun = getattr(self._adapter.gateway_runner, "_session_run_generation", None)
+        return None if begun is None else int(begun.get(session_key, 0))
+
+    def is_notice(self, answer: Any) -> bool:
+        return isinstance(answer, str) and answer.startswith(host_door.NOTICE_MARK)
 
     async def drain(self) -> None:
         while running := [task for task in self._adapter._background_tasks if not task.done()]:

@@ -97,6 +97,14 @@ class HostPort(Protocol):
         """Whether the host is going down and interrupts what runs."""
         ...
 
+    def runs_begun(self, session_key: str) -> int | None:
+        """How often the host has begun to run something in the session; None when it does not count."""
+        ...
+
+    def is_notice(self, answer: Any) -> bool:
+        """Whether a handler's answer may be the host's own word that it takes no turns now."""
+        ...
+
     async def drain(self) -> None:
         """Return when the host runs nothing of ours any more."""
         ...

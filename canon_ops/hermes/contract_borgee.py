@@ -138,4 +138,6 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
          without="it counts as done when the host says so"),
     Need("gateway.run:GatewayRunner._external_drain_active", Use.ATTRIBUTE, "a host that drains is given no turn",
          without="a message that comes while it drains for somebody else gets its notice and no answer"),
+    Need("gateway.run:GatewayRunner._session_run_generation", Use.ATTRIBUTE, "a text that it refused unread waits",
+         without="a message that comes in the moment when it begins to drain may get its notice and no answer"),
 )  # fmt: skip

@@ -184,7 +184,7 @@ def claim(transaction: Transaction, seq: int, token: str, *, now_s: float) -> Re
 
 
 def give_back(transaction: Transaction, seq: int, token: str, *, now_s: float) -> bool:
-    """Let a claimed receipt wait again; only for one that Hermes has not been shown. Source: docs/decisions/0055."""
+    """Let a claimed receipt wait again; only for one that Hermes has not begun. Source: docs/decisions/0055, 0066."""
     return transaction.run(GIVE_BACK, {"seq": seq, "token": token, "now_s": now_s}) == 1
 
 

@@ -6,8 +6,9 @@ happen is not waited for. The one exception is a host that drains: it answers ea
 that a success, so nothing is given to it, and it is asked each second whether that is over.
 
 The order of a turn: the claim is durable before Hermes sees the text; its end is durable before the slot is free. A
-claim takes its time: what was true of the session before it is asked about again after it. When
-a gateway stops or a limit is over, an execution is *abandoned* first, so that nothing that still runs can settle it.
+claim takes its time: what was true of the session before it is asked about again after it, and once more when Hermes
+shows the text to its handler, since a host that began to drain in between answers with that notice too. When a gateway
+stops or a limit is over, an execution is *abandoned* first, so that nothing that still runs can settle it.
 
 Source: Borgee 4.6, 4.7, 4.9, 8.3.
 """
@@ -21,7 +22,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from borgee_hermes.inbound import is_command, may_bypass, runs_inline_by_us
+from borgee_hermes.inbound import command_word, is_command, may_bypass, runs_inline_by_us
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.records import DispatchClass, OpenReceipt, Outcome, Receipt, Status
 from borgee_hermes.lanes.execution import DROPPED, Ending, Execution, Phase
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 CONTROL_LIMIT_S: Final = 15.0  # Borgee 4.6
 LOOK_S: Final = 1.0  # how soon a host that began to take turns again is noticed
+NOT_BEGUN: Final = Ending(Status.FAILED, Outcome.HERMES_CANCELLED)  # for Borgee only: work that was announced
 FIRST_STEPS: Final = 3  # turns of the loop in which a task that Hermes has made takes its first step
 
 
@@ -74,10 +76,11 @@ class _Job:
     event: Any
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     rides_on: str | None = None  # the session whose running turn has taken it up
+    runs_before: int | None = None  # how often the host had begun a run in its session when it was shown this text
 
     @property
     def is_over(self) -> bool:
-        return self.execution.phase in (Phase.ENDED, Phase.DROPPED, Phase.ABANDONED)
+        return self.execution.phase in (Phase.ENDED, Phase.DROPPED, Phase.UNREAD, Phase.ABANDONED)
 
 
 class Dispatcher:
@@ -152,16 +155,36 @@ class Dispatcher:
 
     # -- the host's hooks ---------------------------------------------------------------------------------------------
 
-    def handler_entered(self, seq: int) -> None:
-        """The host calls its message handler, for a turn or for a command beside one."""
+    def handler_entered(self, seq: int) -> bool:
+        """The host calls its message handler, for a turn or for a command beside one; false when it must not, since
+        it has begun to drain after the hand-over and would only say so."""
         job = self._jobs.get(seq)
-        if job is not None and job.execution.phase is Phase.CLAIMED:
+        if job is None:
+            return True
+        if job.execution.phase is Phase.CLAIMED:
             self._announce(job)
+        elif not self._port.takes_turns() and not is_command(job.receipt, self._port.commands):
+            job.execution.refused()
+            return False
+        job.runs_before = self._port.runs_begun(job.launch.session_key)
+        return True
 
-    def handler_returned(self, seq: int, *, has_answer: bool) -> None:
-        """That handler is through."""
-        if job := self._jobs.get(seq):
-            job.execution.handler_returned(has_answer=has_answer)
+    def handler_returned(self, seq: int, answer: Any) -> bool:
+        """That handler is through; false when its answer is a notice that nobody needs: the message waits."""
+        job = self._jobs.get(seq)
+        if job is None:
+            return True
+        job.execution.handler_returned(has_answer=bool(answer))
+        if self._was_refused(job, answer):
+            job.execution.refused()
+        return not job.execution.was_refused
+
+    def _was_refused(self, job: _Job, answer: Any) -> bool:
+        """Whether the host drains, began no run for this text, and has only said so. A word behind a slash is left
+        alone: the host answers some of those without a run. Source: docs/decisions/0066."""
+        if self._port.takes_turns() or not self._port.is_notice(answer) or command_word(job.receipt.effective_body):
+            return False
+        return job.runs_before is not None and job.runs_before == self._port.runs_begun(job.launch.session_key)
 
     def handler_raised(self, seq: int, error: Exception) -> None:
         """That handler has raised; the host logs it and says nothing to us."""
@@ -304,7 +327,7 @@ class Dispatcher:
         return self._port.is_busy(launch.session_key) and may_bypass(receipt, self._port.commands)
 
     async def _give_back(self, launch: Launch, token: str) -> None:
-        """Hermes has not been shown it, so it waits for its place as if it had never been claimed."""
+        """Hermes has not begun it, so it waits for its place as if it had never been claimed."""
         if not await self._inbox.give_back(launch.ingest_seq, token):
             raise Broken(f"the receipt {launch.ingest_seq} was settled by somebody who had not claimed it")
         self._scheduler.refused(launch.ingest_seq, launch.session_key)
@@ -342,6 +365,10 @@ class Dispatcher:
         launch, execution = job.launch, job.execution
         if execution.phase is Phase.DROPPED:
             await self._doubt(job)
+        elif execution.phase is Phase.UNREAD:
+            await self._give_back(launch, execution.token)
+            if execution.was_announced:
+                self._reports.ended(execution.task_id, job.receipt, NOT_BEGUN)
         elif execution.ending is not None:
             ending = execution.ending
             seq, token = execution.ingest_seq, execution.token

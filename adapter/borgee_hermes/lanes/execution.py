@@ -5,7 +5,8 @@
     CLAIMED ──inline handler returned──> INLINE_DONE ──> completed
        │  └────inline handler raised───> INLINE_FAILED ─> failed
        ├──started──> RUNNING ──ended──> (settled by the host's outcome)
-       │                └──ended, but Hermes only put it aside──> HELD ──started──> RUNNING
+       │                ├──ended, but Hermes only put it aside──> HELD ──started──> RUNNING
+       │                └──ended, and Hermes had refused it unread──> UNREAD ──> waits again
        └──not started although handed over──> PARKED ──started, or taken by the running turn──> RUNNING
                                                  └──its session went idle──> DROPPED ──> in doubt
 
@@ -39,6 +40,7 @@ class Phase(Enum):
     INLINE_FAILED = "inline_failed"  # a command's handler has raised; Hermes only logs that
     RUNNING = "running"  # Hermes runs it in a task of its own
     HELD = "held"  # Hermes keeps it until its start-up is through, and starts it again then
+    UNREAD = "unread"  # Hermes drains and has not begun it
     PARKED = "parked"  # Hermes keeps it behind a turn that runs
     DROPPED = "dropped"  # that turn is over, and Hermes never ran it
     ENDED = "ended"  # it has an ending
@@ -71,6 +73,7 @@ class Execution:
         self.was_announced = False
         self.has_answer = False  # its handler gave back a text, which the host then sends
         self.was_interrupted = False  # a command of a person has ended it
+        self.was_refused = False  # Hermes drains, and began no run for it
 
     @property
     def task_id(self) -> str:
@@ -93,6 +96,10 @@ class Execution:
             return False
         self.phase = Phase.RUNNING
         return True
+
+    def refused(self) -> None:
+        """Hermes takes no turns, and this one it has not begun; what it says of its end does not matter then."""
+        self.was_refused = self.phase is Phase.RUNNING
 
     def handler_returned(self, *, has_answer: bool) -> None:
         """The handler that Hermes called is through: for a turn, or for a command beside one."""
@@ -118,6 +125,9 @@ class Execution:
                 that has an answer counts as ended; about any other nobody knows.
         """
         if self.phase is not Phase.RUNNING:
+            return
+        if self.was_refused:
+            self.phase = Phase.UNREAD
             return
         if is_held and outcome == "success":
             self.phase = Phase.HELD

@@ -186,3 +186,77 @@ async def test_a_host_that_begins_to_drain_during_a_claim_gets_nothing(own_home:
         assert stage.texts == []
     async with staged(own_home, Turns()) as again:
         await again.until_row(1, Status.COMPLETED)
+
+
+NOTICE = "⏳ Gateway is shutting down and is not accepting new work right now."
+
+
+def a_runner(**state: Any) -> SimpleNamespace:
+    """The host's runner, as far as the adapter looks at it."""
+    return SimpleNamespace(_draining=False, _external_drain_active=False, _session_run_generation={}, **state)
+
+
+@pytest.mark.parametrize("flag", ["_draining", "_external_drain_active"])
+async def test_a_host_that_begins_to_drain_after_the_hand_over_is_shown_nothing(own_home: Path, flag: str) -> None:
+    """W6: between the hand-over and the host's own look its hooks run. The text waits; when the host takes turns again
+    it runs once, and Borgee is not left with work that goes on for ever."""
+    clock = ManualClock()
+    async with staged(own_home, Turns(), clock=clock) as stage:
+        runner = stage.adapter.gateway_runner = a_runner()
+        started = stage.adapter.on_processing_start
+
+        async def hook(event: Any) -> None:
+            await started(event)
+            setattr(runner, flag, True)
+
+        stage.adapter.on_processing_start = hook
+        stage.session.deliver(said())
+        await until(lambda: stage.session.payloads("task_finished"))
+        assert (await stage.row(1)).status is Status.PENDING
+        assert stage.session.payloads("task_finished")[0]["outcome"] == "cancelled"
+        assert (stage.texts, stage.sent) == ([], [])
+
+        stage.adapter.on_processing_start = started
+        setattr(runner, flag, False)
+        await clock.advance(1.0)
+        await stage.until_row(1, Status.COMPLETED, Outcome.HERMES_COMPLETED)
+        assert (stage.texts, stage.sent) == (["hello"], ["did hello"])
+
+
+@pytest.mark.parametrize("flag", ["_draining", "_external_drain_active"])
+async def test_what_a_draining_host_refuses_unread_waits_and_is_not_told_so(own_home: Path, flag: str) -> None:
+    """W6: the host looks for itself once more; its notice asks people to say it again: it would run twice."""
+
+    async def refuses(_event: Any, adapter: Any) -> str:
+        setattr(adapter.gateway_runner, flag, True)
+        return NOTICE
+
+    async with staged(own_home, refuses, clock=ManualClock()) as stage:
+        stage.adapter.gateway_runner = a_runner()
+        stage.session.deliver(said())
+        await until(lambda: stage.session.payloads("task_finished"))
+        assert (await stage.row(1)).status is Status.PENDING
+        assert (stage.texts, stage.sent) == (["hello"], [])
+    async with staged(own_home, Turns()) as again:
+        await again.until_row(1, Status.COMPLETED)
+        assert again.sent == ["did hello"]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "runs"),
+    [("hello", NOTICE, 1), ("hello", "done before it stopped", 0), ("/quick", NOTICE, 0)],
+    ids=["a run had begun", "no notice", "a command needs no run"],
+)
+async def test_what_a_draining_host_has_read_is_over(own_home: Path, text: str, answer: str, runs: int) -> None:
+    """It may have done something: it is not run again, and the person gets what it said."""
+
+    async def agent(event: Any, adapter: Any) -> str:
+        adapter.gateway_runner._session_run_generation[S1] = runs
+        adapter.gateway_runner._draining = True
+        return answer
+
+    async with staged(own_home, agent) as stage:
+        stage.adapter.gateway_runner = a_runner()
+        stage.session.deliver(said(text))
+        await stage.until_row(1, Status.COMPLETED, Outcome.HERMES_COMPLETED)
+        assert stage.sent == [answer]

@@ -118,3 +118,29 @@ def test_an_end_stays() -> None:
 
     assert execution.ending is not None
     assert (execution.phase, execution.ending.outcome) == (Phase.ENDED, Outcome.HERMES_COMPLETED)
+
+
+@pytest.mark.parametrize("outcome", ["success", "cancelled", "failure"])
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_what_hermes_has_not_begun_waits_again(outcome: str, is_stopping: bool) -> None:
+    """Whatever it calls the end of it; one that nobody waits for any more stays abandoned."""
+    execution, late = running(), running()
+    execution.refused()
+    late.refused()
+    late.abandon()
+
+    execution.completed(outcome, is_stopping=is_stopping)
+    late.completed(outcome, is_stopping=is_stopping)
+
+    assert (execution.phase, execution.ending) == (Phase.UNREAD, None)
+    assert late.phase is Phase.ABANDONED
+
+
+def test_only_a_turn_can_be_refused() -> None:
+    """What has its end, or is a command beside a turn, is not."""
+    over, beside = running(), claimed()
+    over.completed("success")
+    over.refused()
+    beside.refused()
+
+    assert (over.was_refused, beside.was_refused, over.phase) == (False, False, Phase.ENDED)
