@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, ClassVar, Protocol
 
 from canon_ops.errors import OutsideError
 
-__all__ = ["HostUnusable", "Question", "try_by_hand"]
+__all__ = ["Child", "HostUnusable", "Question", "Start", "start_process", "try_by_hand"]
 
 _PROTOCOL = 1
 
@@ -29,8 +29,37 @@ class HostUnusable(OutsideError):
     code = "host_unusable"
 
 
+class Child(Protocol):
+    """The running interpreter: what is used of a ``subprocess.Popen``."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+    returncode: int | None
+
+    def communicate(self, *, timeout: float) -> tuple[bytes, bytes]: ...
+    def poll(self) -> int | None: ...
+    def kill(self) -> None: ...
+    def wait(self) -> int: ...
+
+
+class Start(Protocol):
+    """Starts a program with a pipe for each of its streams."""
+
+    def __call__(self, command: list[str], /, *, env: Mapping[str, str]) -> Child: ...
+
+
+def start_process(command: list[str], *, env: Mapping[str, str]) -> Child:
+    """A process of the operating system."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+
+
 class Question:
     """A child that is at work on one request; whoever does not wait for its answer has to abandon it.
+
+    Attributes:
+        start: how a child is started; the same answer may come from something that is at hand already.
 
     Args:
         request: as host_child.py describes it, without the version.
@@ -40,14 +69,13 @@ class Question:
         HostUnusable: the interpreter cannot be started.
     """
 
+    start: ClassVar[Start] = staticmethod(start_process)
+
     def __init__(self, python: Path, request: Mapping[str, Any], environ: Mapping[str, str]) -> None:
         self._python = python
         try:
-            self._child = subprocess.Popen(
+            self._child = self.start(
                 [str(python), "-c", _child()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
                 env={name: text for name, text in environ.items() if not name.startswith("PYTHON")},
             )
         except OSError as exc:

@@ -1,4 +1,7 @@
-"""What the host's interpreter says about itself arrives as types, and what it cannot say as one error."""
+"""What the host's interpreter says about itself arrives as types, and what it cannot say as one error.
+
+Everything is asked of a process that was started and of a fork (see tests/support/forked_hosts.py): they say the same.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,65 @@ from canon_ops.hermes.host_call import (
     Distribution,
     EntryPoint,
     HostUnusable,
+    describe_symbols,
     discover_plugins,
     host_facts,
+    installed_distributions,
     try_imports,
 )
+from canon_ops.hermes.host_question import Question, Start, start_process
 from tests.support.fake_host import clean_environ, make_environment, put_distribution, put_hermes, script, site_of
+from tests.support.forked_hosts import ForkedHosts
 from tests.support.hosts import THIS_HOST
 
 PYTHON = Path(sys.executable)
 
 
+@pytest.fixture(params=["started", "forked"], autouse=True)
+def start(request: pytest.FixtureRequest, forked_hosts: ForkedHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the host's interpreter comes to answer."""
+    if request.param == "forked" and not forked_hosts.works:
+        pytest.skip("this system cannot wait for the end of many processes")
+    start = start_process if request.param == "started" else forked_hosts.start
+    monkeypatch.setattr(Question, "start", staticmethod(start))
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
     return make_environment(tmp_path / "env")
+
+
+AROUND = """\
+import os, site, sys, sysconfig
+class Found:
+    def method(self, a, *, b=1): self.later = b
+SEEN = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.executable, sys.argv, sys.path, sys.dont_write_bytecode,
+        sorted(os.environ), os.environ["HOME"], os.getcwd(), sysconfig.get_paths(), site.PREFIXES,
+        site.ENABLE_USER_SITE]
+SEEN = [str(one) for one in SEEN]
+"""
+
+
+def test_a_fork_says_what_a_started_interpreter_says(
+    environment: Path, tmp_path: Path, forked_hosts: ForkedHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts, distributions, imports and descriptions, of an environment where something looks round."""
+    put_hermes(environment, folder=tmp_path / "hermes-agent")
+    site_of(environment).joinpath("around.py").write_text(AROUND)
+    site_of(environment).joinpath("failing.py").write_text("import around\nraise ImportError(str(around.SEEN))\n")
+    environ = clean_environ(HOME=str(tmp_path), TOLD="1")
+    described = ("around:Found.method", "around:Found.later", "around:SEEN", "around:Nothing")
+
+    def answers(start: Start) -> list[object]:
+        monkeypatch.setattr(Question, "start", staticmethod(start))
+        return [
+            host_facts(environment, environ=environ),
+            installed_distributions(environment, environ=environ),
+            try_imports(environment, ["hermes_cli", "failing", "nowhere"], environ=environ),
+            describe_symbols(environment, described, environ=environ),
+        ]
+
+    assert answers(forked_hosts.start) == answers(start_process)
 
 
 @pytest.mark.host
