@@ -24,6 +24,7 @@ from borgee_hermes.bpp.errors import IdentityInvalid, ProtocolCapacity
 from borgee_hermes.bpp.events import AgentToggle
 from borgee_hermes.bpp.port import BppSession, Handlers
 from borgee_hermes.bpp.state import Status as Connection
+from borgee_hermes.bpp.values import User
 from borgee_hermes.control.protocol import Answer, Request
 from borgee_hermes.control.server import ControlServer
 from borgee_hermes.health import Vitals
@@ -182,13 +183,8 @@ class BorgeeRuntime:
         user = session.identity
         if user is None:
             user = await session.act(actions.get_me())
-        if user.role != "agent":
-            raise IdentityInvalid(f"The Borgee key belongs to a {user.role}, not to an agent.")
-        if options.agent_id and user.user_id != options.agent_id:
-            raise IdentityInvalid(
-                f"The Borgee key belongs to {user.user_id}, and borgee.agent_id asks for {options.agent_id}.",
-                fix="canon-ops config unset borgee.agent_id, or set the key of that agent",
-            )
+        if refusal := _stranger(user, options):
+            raise refusal
 
     async def _begin(
         self,
@@ -211,10 +207,9 @@ class BorgeeRuntime:
         )
         self._outbound = Outbound(self._usable_session, inbox, self._clock, fail=self._fail_closed)
         self._is_ready = True
-        intake = Intake(
-            session, inbox, self._port, heard=vitals.heard, arrived=dispatcher.arrived, fail=self._fail_closed
+        self._take_in(
+            Intake(session, inbox, self._port, heard=vitals.heard, arrived=dispatcher.arrived, fail=self._fail_closed)
         )
-        self._intake = asyncio.get_running_loop().create_task(intake.run(), name="borgee intake")
         self._own(self._watch(session, vitals), "watch")
         self._own(self._prune(inbox), "prune")
         await self._listen_for_commands(inbox)
@@ -223,6 +218,22 @@ class BorgeeRuntime:
         self._port.mark_connected()
         logger.info("Borgee: connected to %s as %s", options.origin, session.agent_id)
         dispatcher.start(waiting, self._port.busy_sessions())  # last: the host lists an adapter that is connected
+
+    def _take_in(self, intake: Intake) -> None:
+        self._intake = asyncio.get_running_loop().create_task(intake.run(), name="borgee intake")
+
+    def _take_in_at_the_end(self) -> None:
+        """A start that ended between its connection and its intake: what the agent was sent meanwhile is stored for the
+        next one. Before the server has said who we are nothing is, since it may be somebody else's.
+        Source: docs/decisions/0067."""
+        session, inbox, options = self._session, self._inbox, self._options
+        if self._intake is not None or session is None or inbox is None or options is None:
+            return
+        user = session.identity
+        if user is not None and _stranger(user, options) is None:
+            self._take_in(
+                Intake(session, inbox, self._port, heard=_nothing, arrived=_nothing, fail=_nothing)  # it is over anyway
+            )
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
@@ -400,6 +411,7 @@ class BorgeeRuntime:
             await self._attempt("the reports", announcer.stop)
         if session is not None:
             await self._attempt("the connection", session.close)
+        self._take_in_at_the_end()
         await self._attempt("what has come in", self._end_intake)
         if self._vitals is not None:
             await self._attempt("the health file", self._vitals.close)
@@ -462,6 +474,22 @@ class BorgeeRuntime:
 
 
 _DOWN: Final = "Borgee: the connection is unavailable"
+
+
+def _nothing(*_: object) -> None:
+    """What a start that has ended does with the news."""
+
+
+def _stranger(user: User, options: BorgeeOptions) -> IdentityInvalid | None:
+    """What is wrong with whom the key belongs to; None for the agent that is meant. Source: Borgee 8.1."""
+    if user.role != "agent":
+        return IdentityInvalid(f"The Borgee key belongs to a {user.role}, not to an agent.")
+    if options.agent_id and user.user_id != options.agent_id:
+        return IdentityInvalid(
+            f"The Borgee key belongs to {user.user_id}, and borgee.agent_id asks for {options.agent_id}.",
+            fix="canon-ops config unset borgee.agent_id, or set the key of that agent",
+        )
+    return None
 
 
 def _passes(error: Exception) -> bool:

@@ -38,7 +38,7 @@ from canon_ops.durable.problems import DiskFull
 from canon_ops.runtime.clock import ManualClock
 from tests.support.borgee_adapter import GOOD, KEY, SessionStore, rows, staged, until
 from tests.support.borgee_receipts import S1, a_receipt, session_of
-from tests.support.borgee_session import FakeSession, said
+from tests.support.borgee_session import AGENT, FakeSession, said
 
 pytestmark = pytest.mark.host
 
@@ -230,6 +230,49 @@ async def test_a_cancelled_start_holds_nothing(own_home: Path) -> None:
             await connecting
         assert not stage.adapter.has_fatal_error
         assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
+
+
+@pytest.mark.parametrize(
+    ("identity", "settings", "kept"),
+    [
+        (AGENT, {}, ["m-1", "m-2"]),
+        (None, {}, []),
+        (User("u-1", "Ada", "member", (), {}), {}, []),
+        (AGENT, {"agent_id": "agent-2"}, []),
+    ],
+    ids=["the agent", "nobody knows yet", "a person", "another agent"],
+)
+async def test_what_came_before_a_start_was_cancelled_is_stored(
+    own_home: Path, identity: User | None, settings: dict[str, Any], kept: list[str]
+) -> None:
+    """8.1, decision 0067: between its connection and its intake a start may be cancelled, and nobody sends again what
+    came by then. It waits for the next start, unless it may be somebody else's."""
+
+    def client(handlers: Handlers) -> FakeSession:
+        session = FakeSession(handlers=handlers)
+
+        async def connecting() -> None:
+            session.identity = identity
+            session.deliver(said("one"))
+            session.deliver(said("two", message_id="m-2"))
+            await asyncio.Event().wait()
+
+        session.connecting = connecting
+        return session
+
+    async with staged(own_home, answers, session=client, connect=False, **settings) as stage:
+        connecting = asyncio.create_task(stage.adapter.connect())
+        await until(lambda: stage.sessions and stage.session.state.status is Connection.CONNECTING)
+        connecting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+
+        assert [row.message_id for row in await asyncio.to_thread(rows, own_home)] == kept
+        assert (stage.texts, stage.adapter.has_fatal_error) == ([], False)
+    if kept:
+        async with staged(own_home, answers) as again:
+            await again.until_row(2, Status.COMPLETED)
+            assert again.texts == ["one", "two"]
 
 
 async def test_a_second_adapter_of_the_home_is_refused(own_home: Path) -> None:
