@@ -52,9 +52,10 @@ def carry_out(book: Book, requests: Iterable[Request], *, now_ms: int) -> Change
     """Apply the events in order; one that is not possible has its error as its answer and hinders no other."""
     answers: list[Transition | TransitionError] = []
     happenings: list[Happening] = []
+    changed: dict[str, Entry] = {}
     for request in requests:
         key = request.approval_id
-        before = book.get(key)
+        before = changed.get(key) or book.get(key)
         try:
             if before is None and key in book.damaged:
                 raise EntryDamaged(f"the entry {key} {book.reasons[key]}")
@@ -64,6 +65,6 @@ def carry_out(book: Book, requests: Iterable[Request], *, now_ms: int) -> Change
             continue
         answers.append(step)
         if step.is_change and step.entry is not None:
-            book = book.with_entry(step.entry)
+            changed[key] = step.entry
             happenings.append(Happening(key, step.number, before, step.entry, now_ms))
-    return Changes(book, answers, tuple(happenings))
+    return Changes(book.with_entries(changed), answers, tuple(happenings))

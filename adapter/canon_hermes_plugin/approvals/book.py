@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from canon_hermes_plugin.approvals.entry import RETENTION_MS, Entry, damage
 
@@ -52,7 +52,11 @@ class Book:
         return approval_id in self.entries or approval_id in self.damaged
 
     def with_entry(self, entry: Entry) -> Book:
-        return Book({**self.entries, entry.approval_id: entry}, self.damaged, self.reasons)
+        return self.with_entries({entry.approval_id: entry})
+
+    def with_entries(self, changed: Mapping[str, Entry]) -> Book:
+        """The book with these entries, by id: one copy of all entries, however many change."""
+        return Book({**self.entries, **changed}, self.damaged, self.reasons) if changed else self
 
     def without_old(self, now_ms: float, only: Container[str] | None = None) -> tuple[Book, tuple[Entry, ...]]:
         """The book without terminal entries that ended more than 14 days ago, and those (R10.7).
@@ -90,26 +94,42 @@ class Renderer:
     """Writes books as bytes; remembers the text of every entry, so that a change costs one entry and not all."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, tuple[Any, str]] = {}
+        self._texts: dict[str, tuple[Any, bytes]] = {}  # in the order of the file
 
     def data(self, book: Book) -> bytes:
         """The file's bytes: what ``json.dumps(root, indent=2, sort_keys=True)`` would write."""
         values = {**book.damaged, **book.entries}
-        before, self._texts = self._texts, {}
-        for key in sorted(values):
-            value = values[key]
-            known = before.get(key)
-            self._texts[key] = known if known is not None and known[0] is value else (value, _text(key, value))
-        if not self._texts:
+        if not values:
+            self._texts = {}
             return b"{}"
-        body = ",\n".join(text for _, text in self._texts.values())
-        return f"{{\n{body}\n}}".encode("ascii")
+        if values.keys() != self._texts.keys():
+            nothing = (object(), b"")
+            self._texts = {key: self._texts.get(key, nothing) for key in sorted(values)}
+        for key, (known, _) in self._texts.items():
+            if values[key] is not known:
+                self._texts[key] = values[key], _text(key, values[key])
+        first, *others = [text for _, text in self._texts.values()]
+        return b"".join([b"{", first[1:], *others, b"\n}"])  # each begins with the comma that the first has not
 
 
-def _text(key: str, value: Any) -> str:
-    fields = dict(value.fields) if isinstance(value, Entry) else value
-    text = json.dumps(fields, indent=2, sort_keys=True, allow_nan=False)
-    return f"  {json.dumps(key)}: {text.replace(chr(10), chr(10) + '  ')}"
+_ON_ONE_LINE: Final = json.JSONEncoder(allow_nan=False).encode
+
+
+def _text(key: str, value: Any) -> bytes:
+    """One entry in the file, after a comma. The standard library lays out an object with Python code alone, several
+    times as long as it takes to write its fields one by one; those that are objects themselves are rare."""
+    fields = value.fields if isinstance(value, Entry) else value
+    if not isinstance(fields, Mapping) or not fields:
+        return f",\n  {_ON_ONE_LINE(key)}: {_laid_out(fields, '  ')}".encode("ascii")
+    body = ",\n".join(f"    {_ON_ONE_LINE(name)}: {_laid_out(fields[name], '    ')}" for name in sorted(fields))
+    return f",\n  {_ON_ONE_LINE(key)}: {{\n{body}\n  }}".encode("ascii")
+
+
+def _laid_out(value: Any, indent: str) -> str:
+    if isinstance(value, Mapping | list):
+        text = json.dumps(value, indent=2, sort_keys=True, allow_nan=False)
+        return text.replace("\n", f"\n{indent}")  # inside a text there is none: it is written as two characters
+    return _ON_ONE_LINE(value)
 
 
 def parse(data: bytes | None) -> Book:

@@ -6,13 +6,15 @@ Source: decisions A1, A4; command-line contract, approvals reconcile.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections import Counter
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from canon_hermes_plugin.approvals.canon_side import CanonSide
+from canon_hermes_plugin.approvals.canon_side import CanonSides
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.service import ApprovalService
@@ -57,11 +59,15 @@ def reconcile(
 
     async def run() -> Reconciled:
         await verify_environment(credential.connection, clock=clock, timeout_s=timeout_s)
-        async with CanonApi(credential.connection, credential.api_key, clock=clock, timeout_s=timeout_s) as api:
-            conversations = {conversation.id for conversation in await api.conversations()}
+        sides = CanonSides(
+            partial(CanonApi, credential.connection, credential.api_key, clock=clock, timeout_s=timeout_s)
+        )
+        async with contextlib.aclosing(sides):
+            with sides.borrowed() as api:
+                conversations = {conversation.id for conversation in await api.conversations()}
             service = ApprovalService(
                 ApprovalDesk(store, _on_a_thread),
-                CanonSide(api),
+                sides,
                 None,
                 owner,
                 clock=clock,

@@ -85,18 +85,20 @@ class Steps:
         self._is_known_as_mine: set[str] = set()  # Canon has answered this agent about it
 
     async def go_on(self, entry: Entry) -> Entry:
-        """The next thing, and the wake if it brought a decision."""
+        """The next thing, and the wake if it brought a decision; the entry as it stands then."""
+        after: Entry | None = None
         need = need_of(entry, now_ms=self._clock.now_ms())
         if need.action is Action.ASK:
-            entry, _ = await self.ask(entry, wakes=True)
-            need = need_of(entry, now_ms=self._clock.now_ms())
+            after, _ = await self.ask(entry, wakes=True)
+            entry, need = after, need_of(after, now_ms=self._clock.now_ms())
         if need.action is Action.WAKE:
             await self.wake(entry)
+            after = None
         if need.action is Action.CANCEL:
-            await self.take_back(entry)
+            after = await self.take_back(entry)
         if need.action is Action.SHORTEN:
-            await self._desk.apply(entry.approval_id, ShortenLease())
-        return await self._desk.get(entry.approval_id) or entry
+            after = (await self._desk.apply(entry.approval_id, ShortenLease())).entry
+        return after or await self._desk.get(entry.approval_id) or entry
 
     async def wake(self, entry: Entry) -> None:
         """Put the decision into the inbox, under a lease that is renewed meanwhile (R10.33)."""
@@ -229,8 +231,9 @@ class Steps:
         is_anothers = self._not_mine.get(entry.approval_id, 0.0) > self._clock.now_ms()
         return is_of(entry, self._owner, self._conversations()) and not is_anothers
 
-    async def take_back(self, entry: Entry) -> None:
-        """Cancel a request at Canon that no entry will consume. The flag in the entry is its memory until it is done.
+    async def take_back(self, entry: Entry) -> Entry:
+        """Cancel a request at Canon that no entry will consume; the entry then. The flag in it is the memory of that
+        until it is done.
 
         Raises:
             RequestFailed: Canon could not be told; it is tried again.
@@ -240,7 +243,7 @@ class Steps:
         except ApiError as error:
             if error.status not in (404, 409, 410):  # it is not open any more
                 raise
-        await self._desk.apply(entry.approval_id, CancelSettled())
+        return (await self._desk.apply(entry.approval_id, CancelSettled())).entry or entry
 
 
 def _read_answer(answer: ApprovalAnswer) -> Answer:

@@ -236,8 +236,6 @@ class TrailFile:
 
 def _naming(book: Book, lines: Sequence[Line]) -> Book:
     """The book whose entries name their last line."""
-    for line in lines:
-        entry = book.get(line.approval_id) if line.number not in (VOID, STILL) else None
-        if entry is not None:
-            book = book.with_entry(entry.with_(**{DIGEST_FIELD: line.digest}))
-    return book
+    last = {line.approval_id: line.digest for line in lines if line.number not in (VOID, STILL)}
+    named = {key: entry.with_(**{DIGEST_FIELD: last[key]}) for key in last if (entry := book.get(key)) is not None}
+    return book.with_entries(named)

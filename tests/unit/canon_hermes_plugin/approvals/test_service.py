@@ -28,7 +28,7 @@ from canon_hermes_plugin.approvals.passes import LONGEST_BACK_OFF_S
 from canon_hermes_plugin.approvals.ports import WakeRefused
 from canon_hermes_plugin.approvals.service import NotActivated
 from canon_hermes_plugin.approvals.steps import WakeTooLate
-from canon_hermes_plugin.approvals.store import RegistryDamaged
+from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.tools.answers import failure
@@ -1164,6 +1164,25 @@ async def test_many_are_asked_about_at_once(world: Approving) -> None:
     world.canon.pause.set()
     assert (await passing).counts == {"pending": 20}
     assert {approval_id for _, approval_id, _ in world.canon.consumes} == set(ids)
+
+
+async def test_a_pass_reads_the_registry_once(world: Approving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue's number: what an approval has come to is known from its own change, and not read again."""
+    ids = [await ask(world) for _ in range(5)]
+    world.canon.answer(ids[0], "allow")
+    reads: list[ApprovalStore] = []
+    read = ApprovalStore.read
+
+    def counted(store: ApprovalStore) -> Book:
+        reads.append(store)
+        return read(store)
+
+    monkeypatch.setattr(ApprovalStore, "read", counted)
+
+    done = await world.service.passes.pass_over(only=ids[1:])
+
+    assert done.counts == {"pending": 4}
+    assert len(reads) == 1
 
 
 class LimitedCanon(CanonApprovals):
