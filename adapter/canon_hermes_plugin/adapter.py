@@ -335,6 +335,12 @@ class _Port:
     def session_of(self, request: Request) -> str:
         return _session_key(self._adapter, self._host, self._source(request))
 
+    def is_busy(self, session_key: str) -> bool:
+        return self.queue.is_busy(session_key)
+
+    def command_of(self, text: str) -> str | None:
+        return host_door.command_name(self.door.command_of(text)[0] or "")
+
     def keep_file(self, kind: FileKind, data: bytes, name: str) -> str:
         return str(self._host.cache_media[kind.value](data, name))
 

@@ -160,6 +160,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         waiting_in=port.waiting_in,
         session_of=port.session_of,
         drop_queue=port.drop_queue,
+        drop_arriving=lambda conversation_id: inflow.drop_arriving(conversation_id),
         is_group=lambda conversation_id: inflow.rooms.is_group(conversation_id),
         agent_id=session.agent.agent_id,
         clock=clock,
@@ -197,6 +198,8 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         session_of=port.session_of,
         files=intake,
         holds=port.holds,
+        is_busy=port.is_busy,
+        command_of=port.command_of,
         clock=clock,
         rng=rng,
     )

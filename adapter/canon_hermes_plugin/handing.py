@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from canon_hermes_plugin import binding, inbound, rooms
@@ -36,10 +36,10 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
-from canon_ops.wire.messages import MessageCreated
+from canon_ops.wire.messages import DeliveryIntent, MessageCreated, delivery_intent
 from canon_ops.wire.retry import reconnect_delays
 
-__all__ = ["Files", "Handing"]
+__all__ = ["Files", "Handing", "Stop"]
 
 ANYBODY = UserAccess(True, None)
 logger = logging.getLogger(__name__)
@@ -53,6 +53,20 @@ class Files(Protocol):
     async def take(self, wake: Wake) -> Media: ...
     def handed(self, request: Request) -> None: ...
     def let_go(self, conversation_id: str, message_id: str | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """What a message stops.
+
+    Attributes:
+        request: how the host is asked about the session.
+        drops: whether what waits in the session is dropped.
+    """
+
+    request: Request
+    session: str
+    drops: bool
 
 
 class Handing:
@@ -70,6 +84,8 @@ class Handing:
         session_of: the host's session of a message.
         files: gets what is attached.
         holds: whether a message waits in the host.
+        is_busy: whether the host runs something in a session.
+        command_of: the command of the host's own registry that a text is, by its own name.
     """
 
     def __init__(
@@ -87,6 +103,8 @@ class Handing:
         session_of: Callable[[Request], str],
         files: Files,
         holds: Callable[[str], bool],
+        is_busy: Callable[[str], bool],
+        command_of: Callable[[str], str | None],
         clock: Clock,
         rng: random.Random,
     ) -> None:
@@ -106,6 +124,8 @@ class Handing:
         self._inbox = inbox
         self._session_of = session_of
         self._files = files
+        self._is_busy = is_busy
+        self._command_of = command_of
         self._clock = clock
         self._rng = rng
         self._corrections = Corrections()
@@ -160,6 +180,22 @@ class Handing:
         elif self._amend(message_id, correction.text):
             logger.info("Canon: message %s was corrected before its turn", message_id)
 
+    def stop_of(self, wake: Wake) -> Stop | None:
+        """The running session that a message stops; None for any other, and when nothing runs there.
+
+        Where nothing runs, a stop means what waits in front of it, and keeps its place behind that.
+        """
+        is_command = self._command_of(wake.text.strip()) == "stop"
+        if not is_command and delivery_intent(wake.created.message.metadata) is not DeliveryIntent.STOP:
+            return None
+        _, request = inbound.request(self.state, wake, identity=self.identity, neutralise=self._neutralise)
+        session = self._session_of(request)
+        return Stop(request, session, drops=not is_command) if self._is_busy(session) else None
+
+    def is_stopped(self, stop: Stop, author: str | None) -> bool:
+        """Whether what somebody says in the conversation of a stop would wait in the session that it stops."""
+        return self._session_of(replace(stop.request, user_id=author)) == stop.session
+
     async def hand(self, wake: Wake, item_id: str, item: Item | None = None) -> str | None:
         """Give a recorded message to the host and note that; one that was taken back meanwhile is settled instead.
 
@@ -204,7 +240,12 @@ class Handing:
         if item is not None:
             self.state = inbound.with_lines(self.state, wake.conversation_id, item.background)
         self.state, request = inbound.request(
-            self.state, wake, identity=self.identity, media=media, neutralise=self._neutralise
+            self.state,
+            wake,
+            identity=self.identity,
+            media=media,
+            neutralise=self._neutralise,
+            starts_turn=self._command_of(wake.text.strip()) is None,
         )
         if item is None:
             return replace(request, item_id=item_id)

@@ -272,16 +272,22 @@ def request(
     identity: AgentIdentity,
     media: Media | None = None,
     neutralise: Neutraliser = inert_name,
+    starts_turn: bool = True,
 ) -> tuple[Inbound, Request]:
     """Build what the host is handed, and take the conversation's background with it.
 
     A command is passed to the byte. From here on the conversation's kind of session is fixed.
+
+    Args:
+        starts_turn: False leaves the background to the next message: no model reads this one. Source: R3.8.
     """
     media = media or Media()
     message = wake.created.message
     room_state = rooms.routed(state.rooms, wake.conversation_id)
     is_group = room_state.is_group(wake.conversation_id)
-    others, background = suppressed.drain(state.suppressed, wake.conversation_id)
+    others, background = (
+        suppressed.drain(state.suppressed, wake.conversation_id) if starts_turn else (state.suppressed, ())
+    )
     intent = delivery_intent(message.metadata)
     if intent is DeliveryIntent.INTERLEAVE and (media.is_protected or media.urls):
         intent = DeliveryIntent.QUEUE  # steering passes text only; the files would be lost (D12)

@@ -6,8 +6,9 @@ or the reader. Every message is recorded in the inbox first, in the order in whi
 moves with the record; the host gets it only then.
 
 The reader waits for nothing but the disk: a person's stop may be the very next event, and comes through however many
-messages wait for whatever (D25). Of what waits in a lane only so much is held in memory; the rest is read from the
-inbox when its turn comes.
+messages wait for whatever (D25). So does a stop that is typed: where something runs, it passes the lane of its
+conversation, in which others may wait for their files (arriving.py, docs/decisions/0065). Of what waits in a lane only
+so much is held in memory; the rest is read from the inbox when its turn comes.
 
 In this process an event is done when the host has the message. When the hand-over fails, the stream is asked for a
 replay; a message that fails again and again is given up with an error in the log, because one bad message must not make
@@ -31,6 +32,7 @@ from typing import Final
 
 from canon_hermes_plugin import cursor as cursors
 from canon_hermes_plugin import inbound, rooms
+from canon_hermes_plugin.arriving import Arriving, InWork
 from canon_hermes_plugin.corrections import Correction
 from canon_hermes_plugin.cursor import Cursor, Ticket
 from canon_hermes_plugin.handing import Handing
@@ -41,7 +43,7 @@ from canon_hermes_plugin.inbox.items import Item, Settlement
 from canon_hermes_plugin.inbox.keeper import Inbox, Remains
 from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
 from canon_hermes_plugin.inbox.store import Receipt
-from canon_hermes_plugin.lanes import Lanes
+from canon_hermes_plugin.lanes import Job, Lanes
 from canon_hermes_plugin.own_messages import is_own
 from canon_hermes_plugin.own_offers import OwnOffers
 from canon_hermes_plugin.rooms import Rooms
@@ -114,6 +116,7 @@ class Inflow:
         self._held = 0
         self._lanes = Lanes(lambda error: logger.error("Canon: an event could not be handled", exc_info=error))
         self._handing = handing
+        self._arriving = Arriving()
         self.own = OwnOffers(handing, inbox, self._lanes, give_up=self._end_and_tell)
 
     @property
@@ -159,7 +162,7 @@ class Inflow:
             created = MessageCreated.parse(item.payload)
             verdict = self._handing.admit(created).verdict if created is not None else None
             if isinstance(verdict, Wake):
-                self._lanes.add(verdict.conversation_id, partial(self._again, item, verdict, adoption))
+                self._line_up(verdict, item.item_id, partial(self._again, item, verdict, adoption), is_held=True)
             else:
                 logger.info("Canon: message %s, left from before, may start no turn any more", item.item_id)
                 self._inbox.settle(item.item_id, Settlement.DROPPED)
@@ -256,7 +259,12 @@ class Inflow:
                 held = wake if self._held < HELD else None
                 self._held += held is not None
                 job = partial(self._wake, held, message_id, ticket, item_id, recorded)
-                self._lanes.add(wake.conversation_id, job)
+                if (stop := self._handing.stop_of(wake)) is None:
+                    self._line_up(wake, item_id, job, is_held=held is not None)
+                    return
+                if stop.drops:
+                    self._drop(wake.conversation_id, lambda author: self._handing.is_stopped(stop, author))
+                self._lanes.add(("stop", wake.conversation_id), job)
                 return
             case inbound.Receipt(approval_id=approval_id):
                 # Should it be lost with this process: the next one asks Canon about every approval that is open. One
@@ -272,6 +280,32 @@ class Inflow:
                 logger.debug("Canon: message dropped: %s", verdict)
                 self._inbox.passed(event_id)
         self._done(ticket)
+
+    def drop_arriving(self, conversation_id: str) -> None:
+        """A person has cleared the queue of a conversation: nothing that is on its way will run. Source: R5.31."""
+        self._drop(conversation_id, lambda _: True)
+
+    def _drop(self, conversation_id: str, concerns: Callable[[str | None], bool]) -> None:
+        for one in self._arriving.of(conversation_id):
+            if not concerns(one.author):
+                continue
+            logger.info("Canon: message %s is dropped before its turn, as a person asked", one.item_id)
+            if one.is_held and one.message_id is not None:
+                self._handing.correct(one.message_id, Correction(None))
+            else:  # it is looked up on the disk before it is handed over
+                self._inbox.correct(one.item_id, None)
+
+    def _line_up(self, wake: Wake, item_id: str, job: Job, *, is_held: bool) -> None:
+        message, conversation_id = wake.created.message, wake.conversation_id
+        self._arriving.came(conversation_id, InWork(item_id, message.id, message.responder_id, is_held))
+
+        async def arrive() -> None:
+            try:
+                await job()
+            finally:
+                self._arriving.left(conversation_id, item_id)
+
+        self._lanes.add(conversation_id, arrive)
 
     async def _wake(
         self,

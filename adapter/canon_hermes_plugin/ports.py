@@ -203,6 +203,14 @@ class HostPort(Protocol):
         """The session in which the host will run, or runs, a message."""
         ...
 
+    def is_busy(self, session_key: str) -> bool:
+        """Whether something runs in a session, so that a message of it waits."""
+        ...
+
+    def command_of(self, text: str) -> str | None:
+        """The command of the host's own registry that a text is, by its own name; None for any other text."""
+        ...
+
     def keep_file(self, kind: FileKind, data: bytes, name: str) -> str:
         """Put a file where the host's tools find it; its path. It writes, so it is called on a thread.
 

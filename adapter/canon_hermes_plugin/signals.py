@@ -32,6 +32,7 @@ class Signals:
         waiting_in: the sessions of a conversation in which something waits, each with a person who waits in it.
         session_of: the host's session of a command.
         drop_queue: takes out what waits in a session.
+        drop_arriving: takes out what is on its way to the host in a conversation.
         is_group: whether a conversation is one.
         agent_id: ours; the author of a signal of which Canon does not say who gave it.
     """
@@ -45,6 +46,7 @@ class Signals:
         waiting_in: Callable[[str], list[tuple[str, str | None]]],
         session_of: Callable[[Request], str],
         drop_queue: Callable[[str], None],
+        drop_arriving: Callable[[str], None],
         is_group: Callable[[str], bool],
         agent_id: str | None,
         clock: Clock,
@@ -55,6 +57,7 @@ class Signals:
         self._waiting_in = waiting_in
         self._session_of = session_of
         self._drop_queue = drop_queue
+        self._drop_arriving = drop_arriving
         self._is_group = is_group
         self._agent_id = agent_id
         self._clock = clock
@@ -79,6 +82,8 @@ class Signals:
         )
         self._desk.interrupted(conversation_id)
         drops = signal.kind is SignalKind.STOP_AND_DROP
+        if drops:
+            self._drop_arriving(conversation_id)
         for session_key, request in [(self._session_of(request), request) for request in requests]:
             if drops:
                 self._drop_queue(session_key)

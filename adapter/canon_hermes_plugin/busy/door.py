@@ -85,6 +85,10 @@ class Door:
         said = self._said(event, text)
         return said.command is None or self._gate.judge(said, session_key).way is not Way.REFUSE
 
+    def command_of(self, text: str) -> tuple[str | None, str]:
+        """The host's command that a text is, by the host's own name, and what stands behind it."""
+        return typed_command(text, self._aliases(), name_of=command_name)
+
     async def _refuse(self, event: Any, session_key: str, sentence: str) -> None:
         logger.info("Canon: a message decides nothing in session %s: %s", session_key, sentence)
         self._busy.came_to_us(event)
@@ -93,7 +97,7 @@ class Door:
     def _said(self, event: Any, text: str | None = None) -> Said:
         arrival = self._arrival_of(event)
         text = (event.text or "") if text is None else text
-        command, arguments = typed_command(text, self._aliases(), name_of=command_name)
+        command, arguments = self.command_of(text)
         return Said(
             text,
             event.source.user_id or None,

@@ -17,6 +17,7 @@ from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.busy_host import runner_class
 from tests.support.conversing import states_of
+from tests.support.files import PDF
 from tests.support.hosted_adapter import hosted, until
 from tests.support.tool_calls import canon_turn
 from tests.unit.canon_hermes_plugin.approvals.test_waking import WAKE
@@ -68,6 +69,37 @@ async def test_the_owner_stops_a_members_turn(box: CanonSandbox, each: bool) -> 
         turn_id = next(state["turnId"] for state in human.turns(room) if first in state.get("activeMessageIds", ()))
         assert states_of(box, turn_id, room)[-1] == "interrupted"
         assert disposition(box, room, waiting) == "queued"
+
+
+@pytest.mark.usefixtures("private_urls")
+@pytest.mark.parametrize("way", ["typed", "signal"])
+async def test_a_stop_does_not_wait_for_files(box: CanonSandbox, way: str) -> None:
+    """D25, R5.31: the run ends while a file of the next message is fetched; a cleared queue takes that along."""
+    never = asyncio.Event()
+    is_with_host: list[bool] = []
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "work":
+            await never.wait()
+        if event.text == "/stop":
+            is_with_host.append(adapter._port.holds(message_id))
+        return None if event.text == "/stop" else "done"
+
+    file = box.human.upload(PDF, mime_type="application/pdf", file_name="a.pdf", conversation_id=ROOM)
+    async with hosted(box, agent) as stage:
+        box.human.say(ROOM, "work")
+        await until(lambda: stage.events)
+        box.fault("delay", method="GET", path="/files/*", seconds=3.0)
+        message_id = box.human.say(ROOM, "read this", attachments=[file])
+        await until(lambda: any(entry["path"].startswith("/files/") for entry in box.journal()))
+        box.human.say(ROOM, "/stop") if way == "typed" else box.human.signal(ROOM, "stop_and_drop")
+        await until(lambda: any(state["state"] == "interrupted" for state in box.human.turns(ROOM)))
+        at_once = [event.text for event in stage.events]
+        box.human.say(ROOM, "last")
+        await until(lambda: stage.events[-1].text == "last", timeout_s=20)
+
+    assert (at_once, is_with_host) == (["work", "/stop"], [False])
+    assert ["read this" in event.text for event in stage.events[2:]] == ([True, False] if way == "typed" else [False])
 
 
 @pytest.mark.parametrize("command", ["/stop", "/new"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.handing import Handing
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbound import Media, Request, Wake
 from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inert import inert_name
@@ -50,6 +50,9 @@ class Host:
         self.unheard_of = 0
         self.held: set[str] = set()
         self.signals: list[str] = []
+        self.busy: set[str] = set()
+        self.fetching: dict[str, asyncio.Event] = {}
+        self.fetches: list[str | None] = []
         self.listings = 0
         self.listing: tuple[Conversation, ...] | ServiceTrouble = (Conversation("c1", "direct"),)
 
@@ -101,6 +104,19 @@ async def kept(tmp_path: Path) -> AsyncIterator[Kept]:
         yield kept
 
 
+class SlowFiles(NoFiles):
+    """Files that take as long as the host of the test says."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def take(self, wake: Wake) -> Media:
+        self._host.fetches.append(wake.created.message.id)
+        if gate := self._host.fetching.get(wake.created.message.id or ""):
+            await gate.wait()
+        return Media()
+
+
 def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY, clock: Clock | None = None) -> Inflow:
     handing = Handing(
         identity=ME,
@@ -112,9 +128,13 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY, clock: Clo
         amend=host.amend,
         inbox=kept.inbox,
         remains=kept.remains,
-        session_of=lambda request: f"session of {request.conversation_id}",
-        files=NoFiles(),
+        session_of=lambda request: (
+            f"session of {request.conversation_id}" + (f" and {request.user_id}" if request.is_group else "")
+        ),
+        files=SlowFiles(host),
         holds=lambda message_id: message_id in host.held,
+        is_busy=lambda session: session in host.busy,
+        command_of=lambda text: text[1:].split()[0] if text in ("/stop", "/status") else None,
         clock=clock or SystemClock(),
         rng=random.Random(5),
     )
@@ -324,6 +344,100 @@ async def test_a_signal_goes_its_own_way(kept: Kept) -> None:
     assert (host.signals, host.taken) == (["c1"], [])
     host.gates["m1"].set()
     await flow.drain()
+
+
+async def test_a_typed_stop_passes_the_files_in_front_of_it(kept: Kept) -> None:
+    """D25: what waits for its files, or behind one that does, does not hold up a stop; it runs afterwards, in order."""
+    host = Host()
+    flow = inflow(host, kept)
+    host.busy.add("session of c1")
+    host.fetching["m1"] = asyncio.Event()
+    await flow.take(message("m1"))
+    await flow.take(message("m2"))
+
+    await flow.take(message("m3", text=" /stop"))
+    await until(lambda: host.taken)
+    at_once = list(host.taken)
+    host.fetching["m1"].set()
+    await flow.drain()
+
+    assert (at_once, host.taken, flow.cursor) == (["m3"], ["m3", "m1", "m2"], "evt-m3")
+
+
+@pytest.mark.parametrize("said", [{"text": "/stop"}, {"metadata": {"deliveryIntent": "stop"}}], ids=["typed", "intent"])
+async def test_a_stop_where_nothing_runs_keeps_its_place(kept: Kept, said: dict[str, Any]) -> None:
+    """It is the message in front of it that is to be stopped, and that has not begun."""
+    host = Host()
+    flow = inflow(host, kept)
+    host.fetching["m1"] = asyncio.Event()
+    await flow.take(message("m1"))
+
+    await flow.take(message("m2", **said))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    before = list(host.taken)
+    host.fetching["m1"].set()
+    await flow.drain()
+
+    assert (before, host.taken) == ([], ["m1", "m2"])
+
+
+async def test_a_message_that_stops_drops_what_its_session_waits_for(kept: Kept) -> None:
+    """R5.6, D25: a message that is to stop passes what is on its way; of its own session nothing of that runs."""
+    host = Host()
+    host.listing = (Conversation("c2", "group"),)
+    flow = inflow(host, kept)
+    await flow.refresh_rooms()
+    host.busy.add("session of c2 and user-1")
+    host.fetching["m1"] = asyncio.Event()
+    await flow.take(message("m1", room="c2"))
+    await flow.take(message("m2", room="c2", senderId="user-2"))
+    await flow.take(message("m3", room="c2"))
+    await until(lambda: host.fetches)
+
+    await flow.take(message("m4", room="c2", text="no, wait", metadata={"deliveryIntent": "stop"}))
+    await until(lambda: host.taken)
+    await flow.take(message("m5", room="c2"))
+    at_once = list(host.taken)
+    host.fetching["m1"].set()
+    await flow.drain()
+
+    assert (at_once, host.taken) == (["m4"], ["m4", "m2", "m5"])
+    assert (flow.cursor, flow.in_work) == ("evt-m5", 0)
+
+
+async def test_a_cleared_queue_is_everything_on_its_way(kept: Kept) -> None:
+    """R5.31, D25: whoever clears the queue of a conversation means what waits for its files too, however much it is."""
+    host = Host()
+    flow = inflow(host, kept)
+    host.fetching["m0"] = asyncio.Event()
+    for number in range(MANY):
+        await flow.take(message(f"m{number}"))
+
+    await flow.take(message("other", room="c2"))
+    flow.drop_arriving("c1")
+    host.fetching["m0"].set()
+    await flow.take(message("after"))
+    async with asyncio.timeout(30):
+        await flow.drain()
+
+    assert sorted(host.taken) == ["after", "other"]
+    assert (flow.cursor, flow.in_work) == ("evt-after", 0)
+
+
+async def test_a_command_leaves_the_background(kept: Kept) -> None:
+    """R3.8: only a message that runs a turn takes what was said before it along."""
+    host = Host()
+    flow = inflow(host, kept)
+
+    await flow.take(message("m1", text="before", metadata={"replyBehavior": "suppress_auto_reply"}))
+    await flow.take(message("m2", text="/status"))
+    await flow.take(message("m3", text="now"))
+    await flow.drain()
+
+    command, turn = host.requests
+    assert command.channel_context is None
+    assert turn.channel_context is not None and turn.channel_context.endswith("before")
 
 
 async def test_an_unknown_room_is_looked_up_first(kept: Kept) -> None:
