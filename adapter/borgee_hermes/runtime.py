@@ -20,11 +20,10 @@ from typing import Final, TypeVar
 
 from borgee_hermes.announcing import Announcer
 from borgee_hermes.bpp import actions
-from borgee_hermes.bpp.errors import IdentityInvalid, ProtocolCapacity
+from borgee_hermes.bpp.errors import ProtocolCapacity
 from borgee_hermes.bpp.events import AgentToggle
 from borgee_hermes.bpp.port import BppSession, Handlers
 from borgee_hermes.bpp.state import Status as Connection
-from borgee_hermes.bpp.values import User
 from borgee_hermes.control.protocol import Answer, Request
 from borgee_hermes.control.server import ControlServer
 from borgee_hermes.health import Vitals
@@ -39,10 +38,11 @@ from borgee_hermes.ports import HostPort, Reply
 from borgee_hermes.recovery import HostSessions, recover
 from borgee_hermes.remedy import remedy
 from borgee_hermes.standing import Standing
+from borgee_hermes.starting import NotReady, another_may_succeed, stranger
 from borgee_hermes.tools.bridge import ACTIVE, Active, Live
 from canon_ops.durable import DurableError
 from canon_ops.durable.settle import settle
-from canon_ops.errors import CanonOpsError, ConflictError, RefusedError
+from canon_ops.errors import CanonOpsError
 from canon_ops.files.lock import FileLock
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.borgee import BorgeeOptions
@@ -56,12 +56,6 @@ SHOWN_CHARS: Final = 300  # of an error, in the host's state file; Borgee 2.4
 PRUNE_EVERY_S: Final = 3_600.0
 STORE_S: Final = 10.0  # for what was received and not yet stored at a stop; a disk takes less for a full buffer
 T = TypeVar("T")
-
-
-class NotReady(RefusedError):
-    """The host is not ready for a platform, or the agent is not the expected one."""
-
-    code = "borgee_not_ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +115,7 @@ class BorgeeRuntime:
         self._is_ready = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._intake: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._farewell: asyncio.Task[None] | None = None
 
@@ -130,19 +125,39 @@ class BorgeeRuntime:
         """Connect and begin to work; False with a recorded reason when that is not possible."""
         if self._is_ready:
             return True
+        starting = self._starting = asyncio.get_running_loop().create_task(self._start(), name="borgee start")
         try:
-            await self._start()
+            await asyncio.shield(starting)
         except asyncio.CancelledError:
-            await settle(asyncio.ensure_future(self._undo()))
-            raise
+            if self._stopping is None:
+                starting.cancel()
+                await settle(asyncio.ensure_future(self.disconnect() if self._is_ready else self._end_start()))
+                raise
+            await settle(self._stopping)  # it has cancelled the start, and leaves nothing behind
+            if (caller := asyncio.current_task()) is not None and caller.cancelling():
+                raise
+            return False
         except Exception as error:
+            if self._farewell is not None:  # why is told already; the start only fails with it
+                await settle(asyncio.ensure_future(self.disconnect()))
+                return False
             logger.error("Borgee: not connected: %s", self._shown(error), exc_info=not isinstance(error, CanonOpsError))
             if self._vitals is not None:
                 self._vitals.failed(error)
             await settle(asyncio.ensure_future(self._undo()))
-            self._port.set_fatal("borgee_startup", self._shown(error), retryable=_passes(error))
+            self._port.set_fatal("borgee_startup", self._shown(error), retryable=another_may_succeed(error))
             return False
         return True
+
+    async def _end_start(self) -> None:
+        if self._starting is not None:
+            await asyncio.gather(self._starting, return_exceptions=True)
+        await self._undo()
+
+    async def _unless_over(self) -> None:
+        """Go on, unless something has ended the adapter already: its stop then cancels this start."""
+        if self._farewell is not None:
+            await asyncio.shield(self._farewell)
 
     async def _start(self) -> None:
         options = self._options = self._parts.check()
@@ -171,6 +186,7 @@ class BorgeeRuntime:
         vitals.start()
         await session.connect()
         await self._check_identity(session, options)
+        await self._unless_over()
         await self._begin(session, inbox, vitals, options, waiting)
 
     def _take_ownership(self, options: BorgeeOptions, key: Secret) -> None:
@@ -183,7 +199,7 @@ class BorgeeRuntime:
         user = session.identity
         if user is None:
             user = await session.act(actions.get_me())
-        if refusal := _stranger(user, options):
+        if refusal := stranger(user, options):
             raise refusal
 
     async def _begin(
@@ -213,6 +229,7 @@ class BorgeeRuntime:
         self._own(self._watch(session, vitals), "watch")
         self._own(self._prune(inbox), "prune")
         await self._listen_for_commands(inbox)
+        await self._unless_over()
         live = self._live = Live(session, asyncio.get_running_loop())
         self._parts.active.join(live)
         self._port.mark_connected()
@@ -230,7 +247,7 @@ class BorgeeRuntime:
         if self._intake is not None or session is None or inbox is None or options is None:
             return
         user = session.identity
-        if user is not None and _stranger(user, options) is None:
+        if user is not None and stranger(user, options) is None:
             self._take_in(
                 Intake(session, inbox, self._port, heard=_nothing, arrived=_nothing, fail=_nothing)  # it is over anyway
             )
@@ -386,6 +403,9 @@ class BorgeeRuntime:
         await asyncio.shield(self._stopping)
 
     async def _stop(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
         options, dispatcher = self._options, self._dispatcher
         self._parts.active.leave(self._live)
         if dispatcher is not None:
@@ -478,22 +498,3 @@ _DOWN: Final = "Borgee: the connection is unavailable"
 
 def _nothing(*_: object) -> None:
     """What a start that has ended does with the news."""
-
-
-def _stranger(user: User, options: BorgeeOptions) -> IdentityInvalid | None:
-    """What is wrong with whom the key belongs to; None for the agent that is meant. Source: Borgee 8.1."""
-    if user.role != "agent":
-        return IdentityInvalid(f"The Borgee key belongs to a {user.role}, not to an agent.")
-    if options.agent_id and user.user_id != options.agent_id:
-        return IdentityInvalid(
-            f"The Borgee key belongs to {user.user_id}, and borgee.agent_id asks for {options.agent_id}.",
-            fix="canon-ops config unset borgee.agent_id, or set the key of that agent",
-        )
-    return None
-
-
-def _passes(error: Exception) -> bool:
-    """Whether another start may succeed without anybody doing something. Source: Borgee 8.1, W12."""
-    if isinstance(error, ConflictError):
-        return isinstance(error, DurableError)  # who holds the home or the key will do so for long
-    return isinstance(error, TimeoutError) or (isinstance(error, CanonOpsError) and error.retryable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from borgee_hermes.bpp.events import AgentToggle
 from borgee_hermes.bpp.port import Handlers
 from borgee_hermes.bpp.state import Status as Connection
 from borgee_hermes.bpp.values import User
+from borgee_hermes.control.server import ControlServer
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.place import inbox_file
@@ -273,6 +275,114 @@ async def test_what_came_before_a_start_was_cancelled_is_stored(
         async with staged(own_home, answers) as again:
             await again.until_row(2, Status.COMPLETED)
             assert again.texts == ["one", "two"]
+
+
+def switched_off(session: FakeSession) -> None:
+    assert session.handlers.toggle is not None
+    session.handlers.toggle(AgentToggle("agent-1", "disable", "owner"))
+
+
+async def switched_off_while_it_opens(session: FakeSession) -> None:
+    switched_off(session)
+    await until(lambda: session.state.is_final)
+    raise HandshakeClosed("The Borgee client was closed before it came online.")
+
+
+def cannot_store(session: FakeSession) -> None:
+    Failing.where = "insert"
+    session.deliver(said())
+
+
+@pytest.mark.parametrize(
+    ("happens", "code"),
+    [
+        (switched_off, "borgee_agent_disabled"),
+        (switched_off_while_it_opens, "borgee_agent_disabled"),
+        (cannot_store, "borgee_durable_inbox"),
+    ],
+)
+async def test_a_start_that_has_to_stop_does_not_go_on(
+    own_home: Path, happens: Callable[[FakeSession], Any], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8.1, 8.4, 8.5: what ends an adapter may happen before its start is through. Then it never counts as connected,
+    which would also take the reason away, and nothing is left behind."""
+    slow = ControlServer.start
+
+    async def start(server: ControlServer) -> None:
+        await until(lambda: stage.adapter.has_fatal_error)
+        await slow(server)
+
+    def client(handlers: Handlers) -> FakeSession:
+        session = FakeSession(handlers=handlers)
+
+        async def connecting() -> None:
+            if asyncio.iscoroutine(more := happens(session)):
+                await more
+
+        session.connecting = connecting
+        return session
+
+    monkeypatch.setattr(ControlServer, "start", start)
+    try:
+        async with staged(
+            own_home, answers, session=client, inbox=lambda folder: Failing(inbox_file(folder)), connect=False
+        ) as stage:
+            assert not await stage.adapter.connect()
+            await until(lambda: stage.fatal)
+
+            assert (stage.adapter.fatal_error_code, stage.fatal) == (code, [(code, False)])
+            assert not stage.adapter.is_connected
+            assert stage.active.live is None
+            assert stage.session.state.status in (Connection.CLOSED, Connection.ERROR)
+            assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
+            assert not (own_home / "plugins" / "borgee" / "control.sock").exists()
+    finally:
+        Failing.where = ""
+    async with staged(own_home, answers) as again:
+        assert again.adapter.is_connected
+
+
+async def test_a_stop_ends_a_start(own_home: Path) -> None:
+    """8.3: the host may disconnect an adapter that still connects; when that is through, nothing is held."""
+    reached, go = threading.Event(), threading.Event()
+
+    class Slow(Inbox):
+        async def open(self) -> Any:
+            opened = await super().open()
+            reached.set()
+            await asyncio.to_thread(go.wait, 10)
+            return opened
+
+    async with staged(own_home, connect=False, inbox=lambda folder: Slow(inbox_file(folder))) as stage:
+        connecting = asyncio.create_task(stage.adapter.connect())
+        await asyncio.to_thread(reached.wait, 10)
+        stopping = asyncio.create_task(stage.adapter.disconnect())
+        go.set()
+
+        await stopping
+        assert not await connecting
+        assert (stage.sessions, stage.adapter.is_connected, stage.adapter.has_fatal_error) == ([], False, False)
+        assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
+
+
+async def test_a_start_that_is_cancelled_as_it_comes_through_stops(own_home: Path) -> None:
+    """8.1: the host's cancellation may meet a start that is over; what runs by then is stopped like any other."""
+
+    async with staged(own_home, answers, connect=False) as stage:
+        marked = stage.adapter._mark_connected
+
+        def cancels() -> None:
+            marked()
+            connecting.cancel()
+
+        stage.adapter._mark_connected = cancels
+        connecting = asyncio.create_task(stage.adapter.connect())
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+
+        assert not stage.adapter.is_connected
+        assert (stage.session.state.status, stage.active.live) == (Connection.CLOSED, None)
+        assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
 
 
 async def test_a_second_adapter_of_the_home_is_refused(own_home: Path) -> None:
