@@ -1,7 +1,7 @@
 """Every command on every kind of stream: what goes where, and with which exit code. Real descriptors throughout.
 
-On a terminal each command is the real script; in the other cases it is a fork of a process that has loaded the program
-(see tests/support/forking.py), and the same cases with the real script are marked long (``make test-surface``).
+Each command is a fork of a process that has loaded the program (see tests/support/forking.py); the same cases with the
+real script are marked long (``make test-surface``), and for some commands of every kind the two are compared here.
 
 A new command joins COMMANDS with the arguments that make it answer in an empty home; one that is missing is a failing
 test, because the table is compared with the command tree.
@@ -15,12 +15,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from copy import copy
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
 
-import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 
 from canon_ops.cli.commands.schema import loaded_commands
 from canon_ops.cli.delivery import deliver_failure
@@ -182,6 +183,7 @@ SCHEMAS = {
     for command in loaded_commands()
 }
 
+has_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 every_command = pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.host] if name in WITH_A_HOST else []) for name in sorted(COMMANDS)],
@@ -218,18 +220,24 @@ def forking() -> Iterator[Forking]:
         yield loaded
 
 
-@pytest.fixture(params=["forked", pytest.param("script", marks=pytest.mark.long)])
-def call(request: pytest.FixtureRequest, environ: dict[str, str]) -> Call:
-    """The program loaded beforehand, or the real script."""
+@pytest.fixture
+def forked(forking: Forking, environ: dict[str, str]) -> Call:
+    """The program loaded beforehand."""
 
-    def forked(
+    def call(
         name: str, *options: str, closed: int | None = None, stdout: int | None = None
     ) -> subprocess.CompletedProcess[str]:
-        loaded: Forking = request.getfixturevalue("forking")
         words = [*name.split(), *COMMANDS[name][0], *options]
-        return loaded.run(words, environ, closed=() if closed is None else (closed,), stdout=stdout)
+        return forking.run(words, environ, closed=() if closed is None else (closed,), stdout=stdout)
 
-    def script(
+    return call
+
+
+@pytest.fixture
+def script(environ: dict[str, str]) -> Call:
+    """The real script."""
+
+    def call(
         name: str, *options: str, closed: int | None = None, stdout: int | None = None
     ) -> subprocess.CompletedProcess[str]:
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -242,13 +250,48 @@ def call(request: pytest.FixtureRequest, environ: dict[str, str]) -> Call:
         done = subprocess.run(words, env=environ, text=True, check=False, timeout=60, **streams)
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout or "", done.stderr or "")
 
+    return call
+
+
+@pytest.fixture(params=["forked", pytest.param("script", marks=pytest.mark.long)])
+def call(request: pytest.FixtureRequest) -> Call:
+    """Either of the two."""
+    chosen: Call = request.getfixturevalue(request.param)
+    return chosen
+
+
+class OnTerminal(Protocol):
+    """Runs a command of the table on a terminal."""
+
+    def __call__(self, name: str) -> Screen: ...
+
+
+@pytest.fixture(params=["forked", pytest.param("script", marks=pytest.mark.long)])
+def on_terminal(request: pytest.FixtureRequest, environ: dict[str, str]) -> OnTerminal:
+    """The program loaded beforehand, or the real script."""
+
+    def forked(name: str) -> Screen:
+        loaded: Forking = request.getfixturevalue("forking")
+        child = loaded.on_terminal([*name.split(), *COMMANDS[name][0]], environ, columns=80, rows=60)
+        return Screen.of(child, columns=80, rows=60)
+
+    def script(name: str) -> Screen:
+        return Screen([SCRIPT, *name.split(), *COMMANDS[name][0]], environ, rows=60)
+
     return forked if request.param == "forked" else script
+
+
+@cache
+def validator_of(name: str) -> Draft202012Validator:
+    """The command's own schema, which is one itself."""
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    return Draft202012Validator(SCHEMAS[name])
 
 
 def checked_document(name: str, text: str) -> dict[str, Any]:
     """The one document on stdout, validated against the command's own schema."""
     document: dict[str, Any] = json.loads(text)
-    jsonschema.validate(document, SCHEMAS[name])
+    validator_of(name).validate(document)
     return document
 
 
@@ -258,11 +301,9 @@ def test_the_table_holds_every_command() -> None:
 
 
 @every_command
-def test_a_terminal_gets_text_for_people(name: str, environ: dict[str, str]) -> None:
+def test_a_terminal_gets_text_for_people(name: str, on_terminal: OnTerminal) -> None:
     """The promised exit code, some text, and no JSON."""
-    words = [SCRIPT, *name.split(), *COMMANDS[name][0]]
-
-    with Screen(words, environ, rows=60) as screen:
+    with on_terminal(name) as screen:
         code = screen.finish()
         text = screen.text
 
@@ -366,7 +407,7 @@ def test_a_reader_that_went_away_is_no_failure(name: str, call: Call) -> None:
     assert "BrokenPipe" not in done.stderr
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@has_full
 def test_a_full_disk_behind_stdout_is_a_failure(call: Call) -> None:
     """The answer did not arrive, so the exit code says so."""
     with Path("/dev/full").open("w") as full:
@@ -375,6 +416,61 @@ def test_a_full_disk_behind_stdout_is_a_failure(call: Call) -> None:
     first, fix = done.stderr.splitlines()
     assert (done.returncode, first) == (3, "Error: The answer could not be written to stdout: No space left on device.")
     assert fix.startswith("  fix: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "closed", "end"),
+    [
+        ("version", (), None, None),
+        ("doctor", (), None, None),
+        ("config get", ("--json",), None, None),
+        ("explain", ("--json", "--no-such-option"), None, None),
+        ("history list", ("--no-input",), 0, None),
+        ("schema list", (), 1, None),
+        ("profile show", (), 1, None),
+        ("env list", (), 2, None),
+        ("man show", (), None, "gone"),
+        pytest.param("completion show", (), None, "full", marks=has_full),
+    ],
+)
+def test_a_fork_says_what_the_script_says(
+    name: str, options: tuple[str, ...], closed: int | None, end: str | None, forked: Call, script: Call
+) -> None:
+    """Exit code and both streams, for every kind of stream."""
+    stdout = None if end is None else unwritable(end)
+    try:
+        one, other = (way(name, *options, closed=closed, stdout=stdout) for way in (forked, script))
+    finally:
+        if stdout is not None:
+            os.close(stdout)
+
+    assert (one.returncode, one.stdout, one.stderr) == (other.returncode, other.stdout, other.stderr)
+
+
+def unwritable(end: str) -> int:
+    """A descriptor behind which nobody reads, or the disk is full."""
+    if end == "full":
+        return os.open("/dev/full", os.O_WRONLY)
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@pytest.mark.parametrize("name", ["version", "config get", "doctor"])
+def test_a_fork_shows_what_the_script_shows(name: str, forking: Forking, environ: dict[str, str]) -> None:
+    """Every byte that reaches a terminal, and the exit code."""
+    words = [*name.split(), *COMMANDS[name][0]]
+    screens = [
+        Screen.of(forking.on_terminal(words, environ, columns=80, rows=40), columns=80, rows=40),
+        Screen([SCRIPT, *words], environ),
+    ]
+
+    seen = []
+    for screen in screens:
+        with screen:
+            seen.append((screen.finish(), screen.raw))
+
+    assert seen[0] == seen[1]
 
 
 def test_colour_is_decided_for_each_stream(environ: dict[str, str]) -> None:

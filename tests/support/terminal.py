@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import pexpect
 import pyte
@@ -30,6 +30,20 @@ class _AnsweringScreen(pyte.HistoryScreen):
         self._answer(data)
 
 
+class OnTerminal(Protocol):
+    """A program that is on a terminal already: what a screen needs of a ``pexpect.spawn``."""
+
+    @property
+    def exitstatus(self) -> int | None: ...
+    @property
+    def signalstatus(self) -> int | None: ...
+    def send(self, keys: str, /) -> object: ...
+    def read_nonblocking(self, size: int, timeout: float) -> bytes: ...
+    def isalive(self) -> bool: ...
+    def kill(self, number: int) -> None: ...
+    def close(self, force: bool = False) -> None: ...
+
+
 class Screen:
     """One program on a terminal of ``columns`` x ``rows``.
 
@@ -46,11 +60,25 @@ class Screen:
         rows: int = 40,
         echo: bool = False,
     ) -> None:
+        self._look_at(
+            pexpect.spawn(
+                command[0], list(command[1:]), env=dict(environ), dimensions=(rows, columns), timeout=5, echo=echo
+            ),
+            columns,
+            rows,
+        )
+
+    @classmethod
+    def of(cls, child: OnTerminal, *, columns: int, rows: int) -> Self:
+        """The screen of a terminal of that size on which a program runs already."""
+        screen = cls.__new__(cls)
+        screen._look_at(child, columns, rows)
+        return screen
+
+    def _look_at(self, child: OnTerminal, columns: int, rows: int) -> None:
         self._screen = _AnsweringScreen(columns, rows, self._answer)
         self._stream = pyte.ByteStream(self._screen)
-        self._child = pexpect.spawn(
-            command[0], list(command[1:]), env=dict(environ), dimensions=(rows, columns), timeout=5, echo=echo
-        )
+        self._child = child
         self.raw = b""
 
     def __enter__(self) -> Self:
@@ -115,4 +143,4 @@ class Screen:
             return False
         self.raw += data
         self._stream.feed(data)
-        return True
+        return bool(data)
