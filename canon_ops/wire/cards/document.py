@@ -97,6 +97,8 @@ MEDIA = Object(
     )
 )
 TITLE = Key("title", Text(120))
+FALLBACK: Final = Text(500)
+TEMPLATE: Final = Text(120)
 # By kind. The title is looked at before the keys, so it is silent here.
 BLOCKS: Final[Mapping[str, Object]] = {
     "summary": Object((_required("text", 2000),), ("kind", "title")),
@@ -146,9 +148,9 @@ _measure_card = compiled(
         (
             Key("schema", OneOf((SCHEMA,), ""), is_required=True),
             _required("title", 120),
-            _required("fallbackText", 500),
+            Key("fallbackText", FALLBACK, is_required=True),
             Key("blocks", Array(_QUICK_BLOCK, LIMITS["blocks"], unless=_MANY_ACTIONS), is_required=True),
-            Key("template", Text(120)),
+            Key("template", TEMPLATE),
             TONE,
             Key("cardId", Id),
         )
@@ -178,10 +180,10 @@ class _Card:
         if card.get("schema") != SCHEMA:
             errors.append(f'card.schema must be "{SCHEMA}"')
         errors += unsupported_keys(card, CARD_KEYS, "card")
-        Text(120).explain(card.get("title"), "card.title", errors)
-        Text(500).explain(card.get("fallbackText"), "card.fallbackText", errors)
+        TITLE.rule.explain(card.get("title"), "card.title", errors)
+        FALLBACK.explain(card.get("fallbackText"), "card.fallbackText", errors)
         if "template" in card:
-            Text(120).explain(card["template"], "card.template", errors)
+            TEMPLATE.explain(card["template"], "card.template", errors)
         if "tone" in card:
             TONE.rule.explain(card["tone"], "card.tone", errors)
         if "cardId" in card:

@@ -54,6 +54,9 @@ COLUMN_KEYS: Final = frozenset(
     ["id", "label", "type", "required", "choices", "min", "max", "step", "precision", "currencyCode", "allowOther"]
 )
 CHOSEN: Final = frozenset({"select", "multiSelect", "searchSelect"})
+LABEL: Final = Text(120)
+PLACEHOLDER: Final = Text(160)
+CURRENCY: Final = Text(8)
 NUMERIC: Final = frozenset({"number", "currency"})
 
 
@@ -82,12 +85,12 @@ class _Field:
             return
         errors += unsupported_keys(value, FIELD_KEYS, path)
         explain_id(value.get("id"), f"{path}.id", self._seen, errors)
-        Text(120).explain(value.get("label"), f"{path}.label", errors)
+        LABEL.explain(value.get("label"), f"{path}.label", errors)
         kind = value.get("type")
         if not isinstance(kind, str) or kind not in FIELD_TYPES:
             errors.append(f"{path}.type is not a supported field type")
             kind = None
-        _optional(value, "placeholder", Text(160), path, errors)
+        _optional(value, "placeholder", PLACEHOLDER, path, errors)
         for name in ("required", "allowOther", "sensitive"):
             _optional(value, name, Boolean, path, errors)
         _explain_choices_of_field(value, kind, path, errors)
@@ -118,7 +121,7 @@ def _explain_numbers(value: Mapping[str, Any], kind: str | None, path: str, erro
     if "currencyCode" in value and kind != "currency":
         errors.append(f"{path}.currencyCode is only supported for currency fields")
     else:
-        _optional(value, "currencyCode", Text(8), path, errors)
+        _optional(value, "currencyCode", CURRENCY, path, errors)
 
 
 def _explain_line_items(value: Mapping[str, Any], kind: str | None, path: str, errors: Errors) -> None:
@@ -154,7 +157,7 @@ class _Column:
             return
         errors += unsupported_keys(value, COLUMN_KEYS, path)
         explain_id(value.get("id"), f"{path}.id", self._seen, errors)
-        Text(120).explain(value.get("label"), f"{path}.label", errors)
+        LABEL.explain(value.get("label"), f"{path}.label", errors)
         kind = value.get("type")
         if not isinstance(kind, str) or kind not in COLUMN_TYPES:
             errors.append(f"{path}.type must be one of {', '.join(COLUMN_TYPES)}")
@@ -168,7 +171,7 @@ class _Column:
         _explain_bounds(value, kind, path, errors)
         _optional(value, "step", Number, path, errors)
         _optional(value, "precision", Integer, path, errors)
-        _optional(value, "currencyCode", Text(8), path, errors)
+        _optional(value, "currencyCode", CURRENCY, path, errors)
 
 
 def _explain_choices(value: Any, limit: int, path: str, errors: Errors) -> None:

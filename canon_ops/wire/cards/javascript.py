@@ -14,6 +14,9 @@ from typing import Any, Final
 
 __all__ = ["TRIMMED", "WHITESPACE", "as_string", "exceeds", "is_blank", "utf16_length"]
 
+_WRITTEN: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_MOST_MORE: Final = 16  # the zeros of 1e+20: no sign of Python's text stands for more signs of JavaScript's
+
 # What String.prototype.trim removes: white space and line terminators of ECMAScript.
 WHITESPACE: Final = frozenset(
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -38,14 +41,16 @@ def exceeds(value: Any, limit: int) -> bool | None:
     A lone surrogate counts as not writable: no UTF-8 text can hold it.
     """
     try:
-        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        data = _WRITTEN(value).encode("utf-8")
     except (TypeError, ValueError, RecursionError, OverflowError):
         return None
     size = len(data)
+    if size * (1 + _MOST_MORE) <= limit:
+        return False
     is_larger = size > limit
     if size - _most_less(data) > limit if is_larger else size + _most_more(data) <= limit:
         return is_larger
-    return size + sum(_difference(number) for number in _numbers(value)) > limit
+    return size + sum(map(_difference, _numbers(value))) > limit
 
 
 def _most_more(data: bytes) -> int:
@@ -53,7 +58,7 @@ def _most_more(data: bytes) -> int:
 
     ``1e+20`` has sixteen zeros more, ``1e-05`` three, ``NaN`` is null.
     """
-    return 16 * (data.count(b"+") + data.count(b"-")) + data.count(b"N")
+    return _MOST_MORE * (data.count(b"+") + data.count(b"-")) + data.count(b"N")
 
 
 def _most_less(data: bytes) -> int:
@@ -67,12 +72,9 @@ def _numbers(value: Any) -> Iterator[int | float]:
     stack = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, str):
-            continue
-        if isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list | tuple):
-            stack.extend(item)
+        if isinstance(item, dict | list | tuple):
+            inner = item.values() if isinstance(item, dict) else item
+            stack += [one for one in inner if type(one) is not str]  # nearly all of a card is text
         elif isinstance(item, float) or (isinstance(item, int) and abs(item) > 2**53):
             yield item
 
@@ -81,7 +83,10 @@ def _difference(number: int | float) -> int:
     """How much longer JavaScript's text is."""
     if isinstance(number, float) and 1e-4 <= abs(number) < 1e16:  # both write its digits, without an exponent
         return -len(".0") if number.is_integer() else 0
-    python = json.dumps(number)
+    if isinstance(number, float):
+        python = "-Infinity"[number > 0 :] if math.isinf(number) else float.__repr__(number)
+    else:
+        python = int.__repr__(number)
     javascript = number_text(number)
     return len("null" if javascript in ("NaN", "Infinity", "-Infinity") else javascript) - len(python)
 
