@@ -1,4 +1,6 @@
-"""Two hundred messages through a real gateway while Canon misbehaves: each is answered exactly once.
+"""Messages through a real gateway while Canon misbehaves: each is answered exactly once.
+
+Two hundred plain ones; and a smaller number whose agents ask people, wait for leave, get files and send some.
 
 The stream is dropped, events come twice, sends are refused in bursts of at most two, or carried out before an error or
 a reset. A fault that never struck would prove nothing, so each must stand in the journal as often as its counter says.
@@ -6,6 +8,7 @@ a reset. A fault that never struck would prove nothing, so each must stand in th
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +21,9 @@ import pytest
 from canon_ops.sandbox.faults import Armed
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
-from tests.support.gateways import canon_stage
+from tests.support.crash_canon import answer_questions
+from tests.support.files import PDF, PNG
+from tests.support.gateways import Stage, canon_stage
 
 pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -107,4 +112,93 @@ def test_two_hundred_messages_are_each_answered_exactly_once(
     assert heard == Counter(asked.values()) and len(asked) == CONVERSATIONS * MESSAGES
     assert {fault.kind.name: fault.fired for fault in armed} == {name: journal[name] for name in FAULTS}
     assert [name for name in FAULTS if not journal[name]] == []
+    assert breaches == []
+
+
+GUESTS = 5
+SCENES = (
+    # what the agent does, whether a file comes along; each is played twice by everybody
+    ('[tool clarify {{"question": "Which?", "choices": ["a", "b"]}}][say {answer}]', False),
+    ('[tool terminal {{"command": "rm -rf /tmp/canon-chaos-nothing"}}][say {answer}]', False),
+    ("[say {answer}\nMEDIA:{file}]", False),
+    ("[slow 1][say {answer}]", True),
+    ('[tool clarify {{"question": "And now?", "choices": ["a", "b"]}}][say {answer}]', True),
+)
+TROUBLE: Final[dict[str, dict[str, Any]]] = {
+    **{name: FAULTS[name] for name in ("event-duplicate", "event-duplicate-new-id", "send-500-after-commit")},
+    "stream-drop": {"every": 29},
+    "send-lost-response": {"every": 7},
+    # a request whose answer is lost is there: it is asked for by its id, and nobody is asked twice
+    "interaction-500-after-commit": {"every": 4},
+    "interaction-lost-response": {"every": 5, "skip": 2},
+    # asked again a moment later
+    "consume-500": {"every": 5},
+    "consume-503": {"every": 7},
+    # live surfaces of a turn that waits
+    "turn-500": {"every": 9},
+    "typing-500": {"every": 5},
+    "read-500": {"every": 3},
+    # a file that cannot be had is said to be missing, one that comes late is waited for
+    "media-404": {"every": 4},
+    "delay": {"path": "/files/*", "method": "GET", "every": 3, "seconds": 0.7},
+    "answer-after-commit": {"path": "/media/upload", "every": 3},
+}
+
+
+def visit(stage: Stage, room: str) -> dict[str, str]:
+    """A person who plays each scene twice; gives back message → the answer it must get."""
+    asked: dict[str, str] = {}
+    for number in range(2 * len(SCENES)):
+        script, has_file = SCENES[number % len(SCENES)]
+        answer = f"answer {number} in {room}"
+        upload = partial(stage.box.human.upload, PNG, mime_type="image/png", file_name="photo.png")
+        files = [upload(conversation_id=room)] if has_file else []
+        text = script.format(answer=answer, file=stage.log.with_name("report.pdf"))
+        message = stage.box.human.say(room, text, attachments=files)
+        asked[message] = answer
+        stage.box.wait("answer", to=message, timeout_s=120)
+    return asked
+
+
+def test_people_are_asked_once_and_files_go_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """S7.47, D1, D16 and D17 under load: a question, a decision and a file each come exactly once, whatever fails."""
+    tmp_path.joinpath("report.pdf").write_bytes(PDF)
+    options, leave = CanonOptions(journal_entries=100_000), {"HERMES_ALLOW_PRIVATE_URLS": "true"}
+    with canon_stage(tmp_path, options=options, limit_per_occasion=2, dotenv=leave) as stage:
+        box, human = stage.box, stage.box.human
+        people = [box.endpoints.owner_id, "agent_sandbox"]
+        rooms = [human.open_conversation(people, kind="direct") for _ in range(GUESTS)]
+        box.wait("answer", to=human.say(None, "[say ready]"), timeout_s=60)
+        armed = [box.fault(name, times=None, **settings) for name, settings in TROUBLE.items()]
+        done = threading.Event()
+        answerer = threading.Thread(target=answer_questions, args=(stage, done))
+        answerer.start()
+        try:
+            with ThreadPoolExecutor(GUESTS) as pool:
+                visits = pool.map(partial(visit, stage), rooms)
+                asked = {message: text for part in visits for message, text in part.items()}
+        finally:
+            done.set()
+            answerer.join()
+        human.calm()
+        box.wait("connected", timeout_s=60)
+        box.wait("idle", timeout_s=60)
+
+        said = [entry for room in rooms for entry in box.transcript(room) if entry["origin"] == "agent"]
+        answers = {message: [answer["text"] for answer in box.wait("answer", to=message)] for message in asked}
+        requests, journal, breaches = human.interactions(), noted(box), box.breaches()
+
+    finals = [entry for entry in said if entry["metadata"]["turnSemantics"] == "turn_complete"]
+    sent = Counter(str(entry["metadata"].get("turnId")) for entry in said if entry.get("attachments"))
+    kinds = Counter(str(one["kind"]) for one in requests)
+    with capsys.disabled():
+        told = report(armed, journal, sent=len(asked), answered=len(finals), duplicates=len(finals) - len(asked))
+        print(f"\n{told}\nasked: {dict(kinds)}, files sent: {sum(sent.values())}")  # noqa: T201
+    assert answers == {message: [text] for message, text in asked.items()}
+    assert len(finals) == len(asked) == GUESTS * 2 * len(SCENES)
+    assert kinds == {"input": GUESTS * 4, "approval": GUESTS * 2}
+    assert [one for one in requests if one["state"] == "pending"] == []
+    assert sorted(sent.values()) == [1] * (GUESTS * 2)
+    assert {fault.kind.name: fault.fired for fault in armed} == {name: journal[name] for name in TROUBLE}
+    assert [name for name in TROUBLE if not journal[name]] == []
     assert breaches == []

@@ -41,7 +41,7 @@ from canon_ops.sandbox.state import World
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage, start_gateway
 
-__all__ = ["ASKING", "STEPS", "Hits", "Kill", "Moment", "Outcome", "crash", "schedule"]
+__all__ = ["ASKING", "STEPS", "Hits", "Kill", "Moment", "Outcome", "answer_questions", "crash", "schedule"]
 
 ROOMS = 4
 BURSTS = 0.3  # of what is said comes three at once
@@ -188,7 +188,7 @@ def crash(
         done = threading.Event()
         talker = threading.Thread(target=_talk, args=(stage, rooms, outcome, done, random.Random(seed), scripts))
         settled = threading.Event()
-        answerer = threading.Thread(target=_answer_questions, args=(stage, settled))
+        answerer = threading.Thread(target=answer_questions, args=(stage, settled))
         talker.start()
         answerer.start()
         try:
@@ -313,7 +313,7 @@ def _is_at_work(world: World) -> bool:
     return any(log.last is not None and log.last["state"] not in closed for log in world.turns.values())
 
 
-def _answer_questions(stage: Stage, done: threading.Event) -> None:
+def answer_questions(stage: Stage, done: threading.Event) -> None:
     """Let people answer whatever they are asked, some moments later, whether or not somebody still waits for it."""
     human = stage.box.human
     while not done.wait(0.7):
