@@ -134,7 +134,7 @@ crash-borgee: $(STAMP)  ## kill the Borgee adapter at each durable step and CRAS
 crash-durable: $(STAMP)  ## kill, starve and unplug a database under load at each of its system calls (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_durable_crash.py $(TEST_ARGS)
 
-chaos-canon: $(STAMP)  ## two hundred messages through a real gateway while the stream breaks, events double and sends fail
+chaos-canon: $(STAMP)  ## two hundred messages, questions to people and files through a real gateway while the stream breaks, events double and requests fail
 	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_chaos.py tests/acceptance/test_gateway_frames.py $(TEST_ARGS)
 
 storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have against a real gateway (STORM_S=600 is shorter)

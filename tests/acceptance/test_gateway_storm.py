@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import os
 import statistics
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from canon_ops.sandbox.faults import Armed
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support import storm
+from tests.support.crash_canon import answer_questions
 from tests.support.environments import CHECKOUT
 from tests.support.faults_met import faults_met
 from tests.support.gateways import Stage, canon_stage
@@ -93,6 +96,24 @@ def arm(box: CanonSandbox) -> list[Armed]:
     ]
 
 
+def arm_for_people(box: CanonSandbox) -> list[Armed]:
+    """What blows over those who are asked, and over files."""
+    return [box.fault(name, times=None, **settings) for name, settings in storm.PEOPLE.items()]
+
+
+@contextmanager
+def answering(stage: Stage) -> Iterator[None]:
+    """People answer what they are asked."""
+    done = threading.Event()
+    answerer = threading.Thread(target=answer_questions, args=(stage, done))
+    answerer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        answerer.join()
+
+
 def rooms_of(box: CanonSandbox) -> list[str]:
     owner = box.endpoints.owner_id
     return [box.human.open_conversation([owner, "agent_sandbox"], kind="direct") for _ in range(CONVERSATIONS)]
@@ -154,17 +175,23 @@ def unfired(armed: list[Armed]) -> list[str]:
 @pytest.mark.long
 @pytest.mark.timeout(7_200)
 def test_a_long_storm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Half an hour of the same, with everything that takes its time; the gateway's memory stays where it was."""
+    """Half an hour of the same, with everything that takes its time, with people who are asked and send pictures.
+
+    The gateway's memory stays where it was, and no request to a person is left behind.
+    """
     seconds, armed, memory = float(os.environ.get("STORM_S", "1800")), list[Armed](), list[float]()
-    with canon_stage(tmp_path, options=CanonOptions(journal_entries=200_000), limit_per_occasion=2) as stage:
+    options, leave = CanonOptions(journal_entries=200_000), {"HERMES_ALLOW_PRIVATE_URLS": "true"}
+    with canon_stage(tmp_path, options=options, limit_per_occasion=2, dotenv=leave) as stage:
         box, talk = stage.box, Talk()
         rooms = rooms_of(box)
         box.wait("answer", to=box.human.say(None, "[say ready]"), timeout_s=60)
         end, lulls, spell = time.monotonic() + seconds, list(storm.LULLS), 0
         while time.monotonic() < end or lulls:
             spell += 1
-            armed += arm(box)
-            talk_for(box, rooms, min(SPELL_S, max(10.0, end - time.monotonic())), talk, seed=spell)
+            armed += [*arm(box), *arm_for_people(box)]
+            with answering(stage):
+                length_s = min(SPELL_S, max(10.0, end - time.monotonic()))
+                talk_for(box, rooms, length_s, talk, seed=spell, with_people=True)
             settle(box)
             memory.append(resident_mb(stage.gateway.pid))
             announce(capsys, f"  spell {spell}: {len(talk)} messages, {memory[-1]:.0f} MB")
@@ -172,6 +199,7 @@ def test_a_long_storm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
                 armed.append(lull(stage, lulls.pop(0)))
         check(box, rooms, talk)
         announce(capsys, f"{storm.table(armed)}\n  {len(talk)} messages")
+        assert [one for one in box.human.interactions() if one["state"] == "pending"] == []
         armed += [ending(stage, name) for name in storm.ENDINGS]
 
     announce(capsys, storm.table(armed[-len(storm.ENDINGS) :]))

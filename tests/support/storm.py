@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from canon_ops.sandbox.faults import Armed
 from canon_ops.sandbox.server import CanonSandbox
+from tests.support.files import PNG
 
 __all__ = [
     "CONNECTING",
@@ -33,6 +34,7 @@ __all__ = [
     "ENDINGS",
     "LULLS",
     "MARKED",
+    "PEOPLE",
     "VERBS",
     "WEATHER",
     "Talk",
@@ -83,6 +85,22 @@ WEATHER: Final[Mapping[str, tuple[dict[str, Any], ...]]] = {
     "event-no-verdict": ({"every": 12, "skip": 9},),
     "event-run-turn": ({"every": 14, "skip": 11},),
 }  # fmt: skip
+
+PEOPLE: Final[Mapping[str, dict[str, Any]]] = {
+    # over agents that wait for people and over files, where those take part; each of these is met elsewhere too
+    "interaction-500-after-commit": {"every": 5},
+    "interaction-lost-response": {"every": 7, "skip": 2},
+    "consume-500": {"every": 6},
+    "consume-503": {"every": 8},
+    "read-500": {"every": 3},
+    "media-404": {"every": 6},
+}
+SCENES: Final = (
+    '[tool clarify {{"question": "Which?", "choices": ["a", "b"]}}][say {text}]',
+    '[tool terminal {{"command": "rm -rf /tmp/canon-storm-nothing"}}][say {text}]',
+    "[slow 1][say {text}]",
+)
+"""An agent that asks, one that waits for leave, and one that was sent a picture."""
 
 TAG: Final = "message.metadata.storm"
 MARKED: Final[Mapping[str, dict[str, Any]]] = {
@@ -178,22 +196,29 @@ class Talk:
         return len(self.answers) + len(self.unanswered)
 
 
-def talk_for(box: CanonSandbox, rooms: list[str], seconds: float, talk: Talk, *, seed: int) -> None:
-    """Let a person in each room ask, wait for the answer and ask again, until the time is over."""
+def talk_for(
+    box: CanonSandbox, rooms: list[str], seconds: float, talk: Talk, *, seed: int, with_people: bool = False
+) -> None:
+    """Let a person in each room ask, wait for the answer and ask again, until the time is over.
+
+    Args:
+        with_people: a third of what is said makes the agent ask a person, or brings a picture.
+    """
     deadline = time.monotonic() + seconds
     with ThreadPoolExecutor(len(rooms)) as people:
-        for future in [people.submit(_converse, box, room, deadline, talk, seed) for room in rooms]:
+        for future in [people.submit(_converse, box, room, deadline, talk, seed, with_people) for room in rooms]:
             future.result()
 
 
-def _converse(box: CanonSandbox, room: str, deadline: float, talk: Talk, seed: int) -> None:
+def _converse(box: CanonSandbox, room: str, deadline: float, talk: Talk, seed: int, with_people: bool) -> None:
     rng = random.Random(f"{seed} {room}")
     while time.monotonic() < deadline:
         with talk.lock:
             number = len(talk)
         text = f"answer {number} in {room}"
         tag: str | None = None
-        match rng.randrange(12):
+        files: list[dict[str, Any]] = []
+        match rng.randrange(18 if with_people else 12):
             case 0:
                 script, text = "[long 700]", " ".join(f"word{index}" for index in range(1, 701))
             case 1:
@@ -206,9 +231,13 @@ def _converse(box: CanonSandbox, room: str, deadline: float, talk: Talk, seed: i
             case 5:
                 tag = rng.choice(NO_TURN)
                 script = f"just so that you know, number {number}"  # background of the next message: no directives
+            case scene if scene >= 12:
+                script = SCENES[scene % len(SCENES)].format(text=text)
+                if scene % len(SCENES) == 2:
+                    files = [box.human.upload(PNG, mime_type="image/png", file_name="a.png", conversation_id=room)]
             case _:
                 script = f"[say {text}]"
-        message = box.human.say(room, script, metadata={"storm": tag} if tag else None)
+        message = box.human.say(room, script, metadata={"storm": tag} if tag else None, attachments=files)
         with talk.lock:
             if tag is not None:
                 talk.unanswered[message] = tag
