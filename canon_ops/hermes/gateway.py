@@ -17,13 +17,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from canon_ops.errors import OutsideError
 from canon_ops.files.atomic import BrokenLink, NotAFile
@@ -32,6 +32,7 @@ from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import HermesHome
 
 __all__ = [
+    "ChildProcess",
     "GatewayExited",
     "GatewayNotReady",
     "GatewayProcess",
@@ -192,10 +193,23 @@ def hermes_program(python: Path) -> list[str]:
     return [str(launcher)] if launcher.exists() else [str(python), "-m", "hermes_cli.main"]
 
 
+class ChildProcess(Protocol):
+    """What a gateway's process is asked for; a ``subprocess.Popen`` is one."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int, /) -> None: ...
+
+
 class GatewayProcess:
     """A gateway that we started and own."""
 
-    def __init__(self, home: HermesHome, process: subprocess.Popen[bytes], command: Sequence[str], log: Path) -> None:
+    def __init__(self, home: HermesHome, process: ChildProcess, command: Sequence[str], log: Path) -> None:
         self.home = home
         self.command = tuple(command)
         self.log = log
@@ -204,20 +218,29 @@ class GatewayProcess:
         self._log_start = 0
 
     @classmethod
-    def start(cls, home: HermesHome, *, python: Path, environ: Mapping[str, str], log: Path) -> Self:
+    def start(
+        cls,
+        home: HermesHome,
+        *,
+        python: Path,
+        environ: Mapping[str, str],
+        log: Path,
+        launch: Callable[..., ChildProcess] = subprocess.Popen,
+    ) -> Self:
         """Start ``hermes gateway run`` for ``home`` in a session of its own.
 
         Args:
             python: the host's interpreter; the ``hermes`` beside it is used, or its module where there is none.
             environ: the child's environment; HERMES_HOME is set to ``home``.
             log: file that takes its standard output and error; appended to.
+            launch: called as ``subprocess.Popen`` is.
         """
         command = [*hermes_program(python), *home.arguments(), "gateway", "run", "-v"]
         gateway_log = home.path / _LOG_FILE
         log_start = gateway_log.stat().st_size if gateway_log.exists() else 0
         try:
             with log.open("ab") as output:
-                process = subprocess.Popen(
+                process = launch(
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=output,

@@ -24,6 +24,7 @@ from canon_ops.settings.environments import Connection, connection_for
 from canon_ops.settings.profiles import AgentsFile
 from canon_ops.wire.registration import RegistrationRequest
 from tests.support.homes import GatewayHome, build_home
+from tests.support.warm_gateways import launcher_for
 
 __all__ = ["Stage", "canon_stage", "direct_key", "register_profile", "sandbox_connection", "start_gateway"]
 
@@ -116,8 +117,9 @@ def start_gateway(
         python: the interpreter of the host; the one of this environment when None.
         extra: laid over the home's environment.
     """
-    environ = {**home.environ, **(extra or {})}
-    return GatewayProcess.start(home.home, python=python or Path(sys.executable), environ=environ, log=log)
+    environ, python = {**home.environ, **(extra or {})}, python or Path(sys.executable)
+    launch = launcher_for(python, environ)
+    return GatewayProcess.start(home.home, python=python, environ=environ, log=log, launch=launch)
 
 
 @contextmanager

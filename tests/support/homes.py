@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import certifi
 import yaml
 
 from canon_ops.hermes.gateway import isolated_environ
@@ -96,6 +97,14 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
+def _one_authority(folder: Path) -> Path:
+    """A bundle of one certificate: each of a gateway's many HTTP clients reads it whole, and talks to loopback."""
+    end = "-----END CERTIFICATE-----\n"
+    bundle = folder / "authorities.pem"
+    bundle.write_text(certifi.contents().partition(end)[0] + end, encoding="utf-8")
+    return bundle
+
+
 def build_home(
     folder: Path, *, model_url: str, dotenv: Mapping[str, str], config: Mapping[str, Any] | None = None
 ) -> GatewayHome:
@@ -110,6 +119,7 @@ def build_home(
     hermes_home.mkdir(parents=True, exist_ok=True)
     user_home.mkdir(parents=True)
     environ = isolated_environ(os.environ, hermes_home=hermes_home, user_home=user_home)
+    environ["SSL_CERT_FILE"] = str(_one_authority(user_home))
     quiet = quiet_config(model_url, plugin_for(hermes_home))
     document = yaml.safe_dump(merged(quiet, config or {}), sort_keys=False, allow_unicode=True)
     (hermes_home / "config.yaml").write_text(document, encoding="utf-8")
