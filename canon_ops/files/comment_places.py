@@ -1,11 +1,12 @@
 """Comments by the entry they belong to, and putting a comment to an entry.
 
-A comment behind a closing bracket belongs to the entry whose value the brackets are. One that is indented deeper than
-the entry that follows it does not belong to that entry: it is the tail of the section before, and stays with the
-section whatever becomes of what follows.
+A comment behind a closing bracket, or a comma there, belongs to the entry whose value the brackets are. Whose a comment
+on a line of its own is, its indent says, as it would for a key: the last entry before it that is indented less holds
+it. When the next entry is held by the same, the comment is about that one; otherwise it is the tail of its holder, and
+stays there whatever becomes of what follows (decision 0058).
 
 A comment is put where reading and every other comment stay as they are; that is tried, not computed. The places, in
-this order: behind the entry's line (for one that stood beside its entry), below the last entry of its section (for a
+this order: behind the entry's line (for one that stood beside its entry), below all that its holder holds (for a
 tail), directly above the entry, above each entry around it, at the end of the text, at its beginning.
 """
 
@@ -20,7 +21,7 @@ import yaml
 
 from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError
 from canon_ops.files.yaml_layout import MERGE_TAG, Comment, Layout, find_way
-from canon_ops.files.yaml_places import line_start
+from canon_ops.files.yaml_places import line_start, past_deeper, stop_of
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.files.yaml_reader import construct, same
 from canon_ops.lean import dataclass
@@ -41,7 +42,7 @@ class PlacedComment:
     Attributes:
         path: keys as they are in the mappings, and indexes; () for a comment below the last entry.
         beside: it stands on the entry's line, not above it.
-        is_tail: it stands below the last entry of the section at ``path``.
+        is_tail: it stands below the entry at ``path`` and all that it holds.
     """
 
     comment: Comment
@@ -57,7 +58,7 @@ class Block:
     Attributes:
         lines: each begins with ``#``.
         beside: try behind the entry's line first; only for a single line.
-        is_tail: try below the last entry of the section first.
+        is_tail: try below the entry and all that it holds first.
     """
 
     path: KeyPath
@@ -73,20 +74,21 @@ def placed_comments(layout: Layout) -> list[PlacedComment]:
     found = []
     flows = _flows(layout)
     closed = {end: path for _, end, path in reversed(flows)}
-    above = -1  # the entry that a comment stood above already: no tail can follow that
+    gap, held = -1, ()  # before which entry the last comment stood, and what held it
     for comment in layout.comments:
         owner = layout.owner(comment)
-        if owner.beside and (flow := closed.get(len(layout.text[: comment.start].rstrip(" \t")))) is not None:
-            found.append(PlacedComment(comment, flow, True))
+        if owner.beside:
+            flow = closed.get(len(layout.text[: comment.start].rstrip(" \t,")))
+            path = flow if flow is not None else paths[layout.entries[owner.entry]]
+            found.append(PlacedComment(comment, path, True))
             continue
-        section = None if owner.beside else _section_before(layout, paths, starts, flows, comment)
-        if section is not None and above != owner.entry:
-            found.append(PlacedComment(comment, section, False, is_tail=True))
-            continue
-        if not owner.beside:
-            above = owner.entry
-        start = layout.entries[owner.entry] if owner.entry < len(layout.entries) else None
-        found.append(PlacedComment(comment, () if start is None else paths[start], owner.beside))
+        holder = _holder(layout, paths, starts, flows, comment)
+        if gap == owner.entry:  # what a comment has closed stays closed for the next one
+            holder = min(holder, held, key=len)
+        gap, held = owner.entry, holder
+        after = paths[layout.entries[owner.entry]] if owner.entry < len(layout.entries) else None
+        is_tail = bool(holder) and (after is None or after[: len(holder)] != holder)
+        found.append(PlacedComment(comment, holder if is_tail else after or (), False, is_tail))
     return found
 
 
@@ -109,32 +111,26 @@ def _flows(layout: Layout) -> list[tuple[int, int, KeyPath]]:
     return found
 
 
-def _section_before(
+def _holder(
     layout: Layout,
     paths: Mapping[int, KeyPath],
     starts: Mapping[KeyPath, int],
     flows: Sequence[tuple[int, int, KeyPath]],
     comment: Comment,
-) -> KeyPath | None:
-    """The section that a comment is the tail of; None when it is above an entry, or below the whole text."""
+) -> KeyPath:
+    """The last entry before a comment that is indented less; inside brackets, the entry whose value they are."""
     text, entries = layout.text, layout.entries
-    following = bisect_left(entries, comment.start)
-    after = paths[entries[following]] if following < len(entries) else ()
     if inside := [path for begin, end, path in flows if begin < comment.start < end]:
-        return None if after[: len(inside[-1])] == inside[-1] else inside[-1]
+        return inside[-1]
+    following = bisect_left(entries, comment.start)
+    if not following or _END_MARK.search(text, entries[following - 1], comment.start):
+        return ()
+    holder = paths[entries[following - 1]]
+    holder = next((path for _, end, path in flows if end <= comment.start and holder[: len(path)] == path), holder)
     column = _column(text, comment.start)
-    if not following or (following < len(entries) and column <= _column(text, entries[following])):
-        return None
-    last = paths[entries[following - 1]]
-    last = next((path for _, end, path in flows if end <= comment.start and last[: len(path)] == path), last)
-    while last and (start := starts.get(last)) is not None and _column(text, start) > column:
-        last = last[:-1]
-    while len(last) > 1 and last[:-1] in starts and _column(text, starts[last[:-1]]) >= column:
-        last = last[:-1]  # a list flush with its key: what stands in that column is about the key's neighbours
-    if last not in starts:
-        return None
-    section = last[:-1]
-    return None if not section or after[: len(section)] == section else section
+    while holder and (holder not in starts or _column(text, starts[holder]) >= column):
+        holder = holder[:-1]
+    return holder
 
 
 def _column(text: str, index: int) -> int:
@@ -152,7 +148,8 @@ def place_comments(document: ConfigDocument, blocks: Sequence[Block]) -> ConfigD
     if not blocks:
         return document
     places = {path: start for start, path in _paths(document.layout).items()}
-    blocks = sorted(blocks, key=lambda block: not block.is_tail)  # at one place a tail comes before what is above
+    # At one place a tail comes before what is above, and the tail of what is inside before that of what is around.
+    blocks = sorted(blocks, key=lambda block: (not block.is_tail, -len(block.path) if block.is_tail else 0))
     if len(blocks) > 1:
         splices = [next(_splices(document, places, block)) for block in blocks]
         together = _accepted(document, _spliced(document, splices), sum(len(block.lines) for block in blocks))
@@ -202,20 +199,22 @@ def _splices(document: ConfigDocument, places: Mapping[KeyPath, int], block: Blo
     yield head, head, "".join(f"{line}{newline}" for line in lines)
 
 
-def _below(layout: Layout, places: Mapping[KeyPath, int], section: KeyPath) -> tuple[int, str] | None:
-    """The line below the last entry of a block section, and the indent of its entries; None where it has no such."""
-    inside = [start for path, start in places.items() if path[:-1] == section and len(path) > len(section)]
-    node = find_way(layout, section).node if inside and section in places else None
-    if node is None or id(node) not in layout.ends:
+def _below(layout: Layout, places: Mapping[KeyPath, int], holder: KeyPath) -> tuple[int, str] | None:
+    """The line below all that an entry holds, and an indent that the entry holds; None where there is no such line."""
+    if holder not in places:
+        return None
+    way = find_way(layout, holder)
+    if way.rest or any(step.parent.flow_style for step in way.steps):
         return None
     text = layout.text
-    indent = text[line_start(text, max(inside)) : max(inside)]
-    if indent.strip(" "):
-        return None
-    if len(indent) <= (column := _column(text, places[section])):  # a list flush with its key: deeper, or it is no tail
-        indent = " " * (column + 2)
-    stop = text.find("\n", layout.ends[id(node)])
-    return len(text) if stop < 0 else stop + 1, indent
+    column = _column(text, places[holder])
+    indent = column + 2
+    inside = [start for path, start in places.items() if path[:-1] == holder and len(path) > len(holder)]
+    if inside and not way.node.flow_style:
+        # Like its entries. A list flush with its key has no such column: deeper, it is held by the last item.
+        indent = entries if (entries := _column(text, max(inside))) > column else indent
+    stop = past_deeper(text, stop_of(layout, way.steps[-1]), indent)
+    return stop, " " * indent
 
 
 def _at_the_end(text: str, lines: Sequence[str], newline: str) -> Iterator[Splice]:

@@ -143,7 +143,7 @@ def _bring_back(
     homeless: dict[KeyPath, list[Moved]] = {}
     for block in _blocks(lost):
         is_there = _is_still_there(block.path, older, document)
-        if is_there and (not block.is_tail or _is_section(at_path(document.value, block.path))):
+        if is_there and (not block.is_tail or _still_holds(block.path, older, document)):
             at_home.append(block)
         else:
             holder = block.path if is_there else _holder(block.path)
@@ -174,6 +174,11 @@ def _is_still_there(path: KeyPath, older: ConfigDocument, document: ConfigDocume
     value = at_path(document.value, path)
     has_index = any(type(part) is int for part in path)
     return value is not MISSING and (not has_index or alike(value, at_path(older.value, path)))
+
+
+def _still_holds(path: KeyPath, older: ConfigDocument, document: ConfigDocument) -> bool:
+    """Whether an entry can have the tail that it had: not when it was a section and is a single value."""
+    return _is_section(at_path(document.value, path)) or not _is_section(at_path(older.value, path))
 
 
 def _is_section(value: Any) -> bool:

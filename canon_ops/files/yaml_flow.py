@@ -56,7 +56,7 @@ def add_entry(brackets: Brackets, rendered: str) -> tuple[str, Span]:
     """
     text = brackets.text
     if not brackets.entries:
-        return _splice(text, brackets.start, brackets.start, rendered)
+        return _begin(brackets, rendered)
     last = len(brackets.entries) - 1
     end = brackets.entries[last][1]
     comma = brackets.comma_after(last)
@@ -70,6 +70,19 @@ def add_entry(brackets: Brackets, rendered: str) -> tuple[str, Span]:
     if comma is None:
         return _splice(text, end, line_end, f",{text[end:line_end]}{newline}{indent}{rendered}")
     return _splice(text, line_end, line_end, f"{newline}{indent}{rendered},")
+
+
+def _begin(brackets: Brackets, rendered: str) -> tuple[str, Span]:
+    """Give empty brackets their first entry: below the comment on their line, which is about the brackets."""
+    text, start = brackets.text, brackets.start
+    line_end = text.find("\n", start, brackets.stop)
+    if not any(start <= comment.start < line_end for comment in brackets.comments):
+        return _splice(text, start, start, rendered)
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    newline = "\r\n" if text[line_end - 1] == "\r" else "\n"
+    place = line_end - len(newline) + 1
+    return _splice(text, place, place, f"{newline}{indent}{rendered}")
 
 
 def remove_entry(brackets: Brackets, index: int, block: Span) -> tuple[str, Span]:

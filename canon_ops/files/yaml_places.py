@@ -15,6 +15,7 @@ __all__ = [
     "last_block_text",
     "line_end",
     "line_start",
+    "past_deeper",
     "slot_of",
     "stop_of",
 ]
@@ -84,6 +85,24 @@ def block_stop(text: str, node: yaml.Node, end: int) -> int:
     start = int(last.start_mark.index)
     keeps = "+" in text[start : text.find("\n", start)].split("#")[0]
     return max(stop, int(last.end_mark.index)) if keeps else stop
+
+
+def past_deeper(text: str, index: int, column: int) -> int:
+    """The index behind the comment lines that follow ``index`` and are indented deeper than ``column``.
+
+    What stands above holds them (decision 0058): an entry in that column begins below them. Blank lines between them
+    count, those after them do not.
+    """
+    found = index
+    while index < len(text):
+        stop = line_end(text, index)
+        words = text[index:stop].lstrip(" \t")
+        if words.startswith("#") and stop - len(words) - index > column:
+            found = stop
+        elif words.strip():
+            break
+        index = stop
+    return found
 
 
 def last_block_text(node: yaml.Node) -> yaml.ScalarNode | None:

@@ -26,6 +26,7 @@ from canon_ops.files.yaml_places import (
     last_block_text,
     line_end,
     line_start,
+    past_deeper,
     slot_of,
     stop_of,
 )
@@ -142,9 +143,25 @@ class Planner:
             head = _BLOCK_HEAD.match(text, begin)
             rest = head.end() if head else begin
             return f"{text[:keep]} {word}{text[rest : line_end(text, rest)]}{text[stop:]}"
+        if isinstance(node, yaml.CollectionNode) and keep <= begin and (beside := self._beside_brackets(begin, end)):
+            return f"{text[:begin]}{word}{beside}{text[end:]}"
         if keep > begin or begin == start or "\n" in text[start:begin]:
             return f"{text[:keep]} {word}{text[end:]}"
         return f"{text[:begin]}{word}{text[end:]}"
+
+    def _beside_brackets(self, begin: int, end: int) -> str:
+        """The comment behind an opening bracket, with its blanks; empty where one stands behind the closing one.
+
+        It stands on the line of the key and is about the key, like one behind the name of a block.
+        """
+        text, first = self.layout.text, line_end(self.layout.text, begin)
+        if first > end or text[end : line_end(text, end)].strip():
+            return ""
+        found = self.layout.comments_in(begin, first)
+        if not found:
+            return ""
+        before = text[begin : found[0].start]
+        return before[len(before.rstrip(" \t")) :] + found[0].text
 
     def _insert(self, way: Way, key: str, value: Any) -> Plan:
         """Add a key behind the last one of a block mapping."""
@@ -198,11 +215,25 @@ class Planner:
                 fix=f"echo >> {shlex.quote(self.layout.document.file)}",
                 file=self.layout.document.file,
             )
+        below = past_deeper(text, stop, self._column(way.node))
+        if below > stop:
+            # The engine writes directly below the block: the comments that the last entry holds go back in between.
+            written = write(text[:stop])
+            if not written.startswith(text[:stop]):
+                raise EngineFault("the editing engine has changed more than the end of the section")
+            added = written[stop:]
+            glue = "" if text[:below].endswith(_BREAKS) else self.layout.document.newline
+            return Plan(self._tidy(text[:below] + glue + added + text[below:]), (end, below))
         if self.layout.entries[-1] <= end:  # nothing but comments follows
             return Plan(self._tidy(write(text[:stop]) + text[stop:]), (end, stop))
         if (block := last_block_text(way.node)) is not None:
             stop = max(stop, int(block.end_mark.index))  # the engine writes behind the blank lines below a block text
         return Plan(self._tidy(write(text)), (end, stop))
+
+    def _column(self, node: yaml.CollectionNode) -> int:
+        """The column of a block's last entry."""
+        entry = entry_of(self.layout, Step(node, len(node.value) - 1, 0))
+        return entry - line_start(self.layout.text, entry)
 
     def _stop(self, way: Way) -> int:
         return block_stop(self.layout.text, way.node, self.layout.ends[id(way.node)])

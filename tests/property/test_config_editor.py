@@ -15,10 +15,10 @@ from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.files.yaml_reader import same
+from tests.support.comment_oracle import numbered
 from tests.support.config_oracle import (
     assert_only,
     assert_same_around,
-    comments,
     edited,
     every_place,
     parse,
@@ -27,6 +27,7 @@ from tests.support.config_oracle import (
     without,
 )
 from tests.support.config_texts import write_text
+from tests.support.edit_oracle import assert_added, assert_dropped, assert_replaced
 
 VALUES: tuple[Any, ...] = (
     "plain", "off", "12:30", "it's # x", "", "two\nlines", "😀", "a: b", "tab\t", True, None, 0, -1.5,
@@ -41,6 +42,7 @@ def check(source: random.Random) -> str:
         tree = yaml.safe_load(text) or {}
     except yaml.YAMLError:
         return "unreadable"
+    text = numbered(text)
     assert parse(text).data == text.encode()
     assert same(parse(text).value, tree)
     operation = source.choice(("set", "set", "unset", "grow", "grow", "add", "add", "remove"))
@@ -75,8 +77,7 @@ def check_set(text: str, path: Path, old: Any, value: Any) -> None:
     assert after is not None
     assert_only(text, after, with_value(read(text), path, value))
     assert_same_around(text, after, path)
-    if not isinstance(old, dict | list):
-        assert comments(after) == comments(text), (path, value, text, after)
+    assert_replaced(text, after, path, was_section=isinstance(old, dict | list))
 
 
 def check_unset(text: str, path: Path) -> None:
@@ -84,7 +85,7 @@ def check_unset(text: str, path: Path) -> None:
     assert after is not None
     assert_only(text, after, without(read(text), path))
     assert_same_around(text, after, path, comment_above=True)
-    assert not comments(after) - comments(text)
+    assert_dropped(text, after, path)
 
 
 def check_grow(text: str, path: Path, value: Any) -> None:
@@ -92,8 +93,8 @@ def check_grow(text: str, path: Path, value: Any) -> None:
     after = edited(text, "set", new, value)
     assert after is not None
     assert_only(text, after, with_value(read(text), new, value))
-    assert_same_around(text, after, path)
-    assert comments(after) == comments(text), (path, text, after)
+    assert_same_around(text, after, path, below=True)
+    assert_added(text, after)
     assert parse(after).unset(new).data == text.encode(), (path, text, after)
 
 
@@ -101,17 +102,19 @@ def check_add(text: str, path: Path, old: list[Any]) -> None:
     after = edited(text, "add", path, "added")
     assert after is not None
     assert_only(text, after, with_value(read(text), path, [*old, "added"]))
-    assert_same_around(text, after, path)
-    assert comments(after) == comments(text), (path, text, after)
+    assert_same_around(text, after, path, below=True)
+    assert_added(text, after)
     assert parse(after).remove(path, "added").data == text.encode(), (path, text, after)
 
 
 def check_remove(text: str, path: Path, old: list[Any], item: Any) -> None:
     after = edited(text, "remove", path, item)
     assert after is not None
-    left = [other for other in old if not (type(other) is type(item) and other == item)]
+    places = [place for place, other in enumerate(old) if type(other) is type(item) and other == item]
+    left = [other for place, other in enumerate(old) if place not in places]
     assert_only(text, after, with_value(read(text), path, left))
-    assert not comments(after) - comments(text)
+    if len(places) == 1:
+        assert_dropped(text, after, (*path, places[0]))
 
 
 @given(st.integers(min_value=0, max_value=2**48))

@@ -75,17 +75,21 @@ def check(source: random.Random) -> str:
 def check_places(older: ConfigDocument, healed: Healed, value: Any) -> None:
     """Each comment stands where it stood: at the same entry, on the same side. Those that were moved are announced.
 
-    Left out are comments of entries in lists that changed, where an index means another item, and of the whole text;
-    and the tails of sections that have become a single value, below which those stand still.
+    Left out are comments of entries in lists that changed, where an index means another item, and of the whole text.
+    The tail of an entry with a new value is held by the entry still, or by what is new at its end. One shape cannot be:
+    below a list that is flush with its key nothing can be held by the list and not by its last item.
     """
     moved = {each.text for each in healed.moved}
     for words, (old, new) in strayed(older.data.decode(), healed.data.decode(), moved).items():
         assert new is not None, (words, older.data, healed.data)
-        if old[0] == new[0] == "tail" and new[1][: len(old[1])] == old[1]:
-            continue  # still at the end of its section, below the last entry of which it reads the same
         found = value_at(older.value, value, old[1])
-        is_lost_section = old[0] == "tail" and not (found and isinstance(found, dict | list))
-        assert not old[1] or found is MISSING or is_lost_section, (words, old, new, older.data, healed.data)
+        if not old[1] or found is MISSING:
+            continue
+        assert old[0] == new[0] == "tail", (words, old, new, older.data, healed.data)
+        is_new = not alike(found, value_at(older.value, older.value, old[1]))
+        is_flush = isinstance(found, list) and new[1] == (*old[1], len(found) - 1)
+        is_held = new[1][: len(old[1])] == old[1] and (is_new or is_flush)
+        assert is_held, (words, old, new, older.data, healed.data)
 
 
 def value_at(old: Any, new: Any, path: Path) -> Any:

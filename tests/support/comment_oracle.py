@@ -1,7 +1,9 @@
 """Whose each comment of a text is, told by PyYAML's tokens and marks alone: nothing here is the editor's.
 
-A comment stands beside an entry, above one, or below the last entry of a section that is indented less than it. For
-texts without anchors, tags and explicit keys: those begin before their marks.
+A comment stands beside an entry, above one, or at the tail of one. Indentation alone decides between the last two: what
+holds a comment is the last entry before it that is indented less, as it would hold a key that stood there. When the
+next entry is held by the same, the comment is above that; otherwise it is the tail of its holder. For texts without
+anchors, tags and explicit keys: those begin before their marks.
 """
 
 from __future__ import annotations
@@ -37,34 +39,47 @@ def owners(text: str) -> dict[str, Owner]:
     """Each comment by its words, which must be unlike any other's."""
     read = _read(text)
     found: dict[str, Owner] = {}
-    above: Path | None = None
+    gap = -1  # between which entries the last comment stood, and what held it
+    held: Path = ()
     for start, words in _comments(read):
         assert words not in found, words
-        kind, path = _owner(read, start)
         following = bisect_right(read.entries, start, key=lambda entry: entry[0])
-        next_one = read.entries[following][1] if following < len(read.entries) else ()
-        if kind == "tail" and above == next_one:  # one before it is about what follows, and so is this one
-            kind, path = "above", next_one
-        above = next_one if kind == "above" else above if kind == "beside" else None
-        found[words] = kind, path
+        beside = _beside(read, start, following)
+        if beside is not None:
+            found[words] = "beside", beside
+            continue
+        holder = _holder(read, start, following)
+        if gap == following:  # what a comment has closed stays closed for the next one
+            holder = min(holder, held, key=len)
+        gap, held = following, holder
+        after = read.entries[following][1] if following < len(read.entries) else None
+        if after is not None and after[: len(holder)] == holder:
+            found[words] = "above", after
+        else:
+            found[words] = ("tail", holder) if holder else ("above", ())
     return found
 
 
 def numbered(text: str) -> str:
     """The same text with a number behind each comment."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    read = _read(text)
+    read = _scanned(text)
     for number, (start, words) in reversed(list(enumerate(_comments(read)))):
         text = read.text
         read.text = f"{text[:start]}{words} {number}{text[start + len(words) :]}"
     return mark + read.text
 
 
-def _read(text: str) -> _Text:
+def _scanned(text: str) -> _Text:
     text = text.removeprefix("\ufeff")
-    tokens = [token for token in yaml.scan(text, yaml.SafeLoader) if token.end_mark.index > token.start_mark.index]
-    read = _Text(text, tokens)
-    root = yaml.compose(text, yaml.SafeLoader)
+    return _Text(
+        text, [token for token in yaml.scan(text, yaml.SafeLoader) if token.end_mark.index > token.start_mark.index]
+    )
+
+
+def _read(text: str) -> _Text:
+    read = _scanned(text)
+    root = yaml.compose(read.text, yaml.SafeLoader)
     if root is not None:
         _walk(root, (), read)
     read.entries.sort()
@@ -113,33 +128,29 @@ def _comments(read: _Text) -> list[tuple[int, str]]:
     return found
 
 
-def _owner(read: _Text, start: int) -> Owner:
+def _beside(read: _Text, start: int, following: int) -> Path | None:
+    """The entry on whose line a comment stands; behind closing brackets, the one whose value they are."""
     line = read.text.rfind("\n", 0, start) + 1
-    following = bisect_right(read.entries, start, key=lambda entry: entry[0])
-    before = read.entries[following - 1][1] if following else ()
-    if read.text[line:start].strip(" \t") not in ("", "---", "..."):
-        closed = [flow for flow in read.flows if line < flow[1] <= start and not read.text[flow[1] : start].strip()]
-        return "beside", min(closed)[2] if closed else before
+    if read.text[line:start].strip(" \t") in ("", "---", "..."):
+        return None
+    closed = [flow for flow in read.flows if line < flow[1] <= start and not read.text[flow[1] : start].strip(" \t,")]
+    return min(closed)[2] if closed else read.entries[following - 1][1] if following else ()
+
+
+def _holder(read: _Text, start: int, following: int) -> Path:
+    """The last entry before a comment that is indented less; inside brackets, the entry whose value they are."""
     inside = [path for begin, end, path in read.flows if begin < start < end]
-    after = read.entries[following] if following < len(read.entries) else None
     if inside:
-        section = max(inside, key=len)
-        is_above = after is not None and after[1][: len(section)] == section
-        return ("above", after[1]) if after is not None and is_above else ("tail", section)
-    column = read.column(start)
-    if after is not None and column <= read.column(after[0]):
-        return "above", after[1]
-    around = [path for _, end, path in read.flows if end <= start and before[: len(path)] == path]
-    before = min(around, key=len, default=before)
+        return max(inside, key=len)
+    begin, holder = read.entries[following - 1] if following else (0, ())
+    if re.search(r"^\.\.\.", read.text[begin:start], re.MULTILINE):
+        return ()
+    around = [path for _, end, path in read.flows if end <= start and holder[: len(path)] == path]
+    holder = min(around, key=len, default=holder)
     columns = {path: read.column(index) for index, path in read.entries}
-    while before and columns[before] > column:
-        before = before[:-1]
-    while len(before) > 1 and columns[before[:-1]] >= column:
-        before = before[:-1]
-    section = before[:-1]
-    if section and (after is None or after[1][: len(section)] != section):
-        return "tail", section
-    return "above", after[1] if after is not None else ()
+    while holder and columns[holder] >= read.column(start):
+        holder = holder[:-1]
+    return holder
 
 
 def strayed(before: str, after: str, gone: Container[str] = ()) -> dict[str, tuple[Owner, Owner | None]]:

@@ -41,6 +41,11 @@ READABLE: dict[str, str] = {
     "comments_in_lists": "l:\n  # about x\n  - x # one\n  # about y\n  - y # two\n  # tail\n# end\n",
     "comments_at_odd_indents": "a:\n  b: 1\n    # deep\n # shallow\n  c: 2\n# top\nd: 3\n",
     "tail_comment_of_a_section": "a:\n  b: 1\n  # c: 2\nd: 3\n",
+    "tails": (
+        "l:\n  - home:\n      x: 1\n      # tail of home\n    # tail of the item\n  # tail of l\n"
+        "a:\n  b: 1\n    # held by b\nc: [   # why\n  x,\n  [y],  # about y\n]\n"
+        "last:\n- k:\n    v: 1\n    # tail of k\n# end\n"
+    ),
     "comment_without_newline": "a: 1\n# the end",
     "many_comments_at_the_end": "a: 1\n\n# ── Fallback ──\n# fallback_model:\n#   provider: x\n\n",
     "hashes_that_are_no_comments": (

@@ -7,6 +7,7 @@ entry stands on; all lines before and behind it must be the same afterwards.
 from __future__ import annotations
 
 import copy
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +26,7 @@ __all__ = [
     "comments",
     "edited",
     "every_place",
+    "lines_of",
     "parse",
     "places",
     "read",
@@ -146,11 +148,12 @@ def _last_line(node: Any) -> int:
     return max(map(_last_line, parts))
 
 
-def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool = False) -> None:
+def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool = False, below: bool = False) -> None:
     """Every line before and behind the entry at ``path`` is the same (``assert_only`` looks at the line ends).
 
     Args:
         comment_above: the comment lines directly above the entry, and the line before them, belong to the edit too.
+        below: something was added to the section at ``path``: it begins below the comments that its last entry holds.
     """
     if "&" in text or "? " in text or "!!" in text or not read(text):
         return  # aliases share marks with their anchors; explicit keys and tags begin before their mark
@@ -167,7 +170,28 @@ def assert_same_around(text: str, after: str, path: Path, *, comment_above: bool
         while first > 0 and old[first - 1].strip().startswith(("#", "-")):
             first -= 1
         first = max(0, first - 1)
+    if below:
+        last = _below(old, last, text, path)
     behind = old[last + 1 :]
     assert new[:first] == old[:first], (path, text, after)
     assert not behind or new[-len(behind) :] == behind, (path, text, after)
     assert len(new) >= first + len(behind), (path, text, after)
+
+
+def _below(lines: list[str], last: int, text: str, path: Path) -> int:
+    """The last comment line below a section that is indented deeper than its entries; or its own last line."""
+    node: Any = yaml.compose(text.removeprefix("\ufeff"), yaml.SafeLoader)
+    for name in path:
+        node = (
+            next(value for key, value in node.value if key.value == str(name))
+            if isinstance(node, yaml.MappingNode)
+            else node.value[int(name)]
+        )
+    if node.flow_style or not isinstance(node, yaml.CollectionNode):
+        return last
+    for number in range(last + 1, len(lines)):
+        line = lines[number]
+        if line.strip() and not re.match(rf" {{{node.start_mark.column + 1},}}#", line):
+            break
+        last = number if line.strip() else last
+    return last

@@ -74,7 +74,13 @@ class _Writer:
             if not (number == 0 and first) and self.chance(0.3):
                 parts.append(self.filler(indent))
             parts.append(f"{lead}{key}{' ' if self.chance(0.05) else ''}:{self.value(indent, depth)}")
-        return "".join(parts)
+        return "".join(parts) + self.tail(indent)
+
+    def tail(self, indent: int) -> str:
+        """What may stand below the last entry of a section."""
+        if not indent or self.ends_in_block or not self.chance(0.12):
+            return ""
+        return self.filler(indent)
 
     def value(self, indent: int, depth: int, *, item: bool = False) -> str:
         """A value from behind its colon or dash to its line's end."""
@@ -108,7 +114,7 @@ class _Writer:
                 parts.append(self.mapping(indent + 1 + len(gap), depth - 1, first=lead + gap))
             else:
                 parts.append(lead + self.value(indent, depth, item=True))
-        return "".join(parts)
+        return "".join(parts) + self.tail(indent)
 
     def block_text(self, indent: int) -> str:
         head = self.random.choice(("|", ">", "|-", ">-", "|+"))

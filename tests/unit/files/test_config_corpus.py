@@ -1,6 +1,7 @@
 """Every operation on every place of every text of the corpus, held against readers that are not ours.
 
-The oracle is in tests/support/config_oracle.py; where an edit is undone, the bytes themselves are compared.
+The oracles are in tests/support: config_oracle.py for values and bytes, edit_oracle.py for whose each comment is. Where
+an edit is undone, the bytes themselves are compared. Each comment has a number behind it: it is known by its words.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import pytest
 from canon_ops.files.config_editor import ConfigRefused, NoSuchKey
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_reader import same
+from tests.support.comment_oracle import numbered
 from tests.support.config_corpus import READABLE
 from tests.support.config_oracle import (
     assert_only,
     assert_same_around,
-    comments,
     edited,
     every_place,
     parse,
@@ -25,8 +26,9 @@ from tests.support.config_oracle import (
     with_value,
     without,
 )
+from tests.support.edit_oracle import assert_added, assert_dropped, assert_replaced
 
-every_text = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in READABLE.items()])
+every_text = pytest.mark.parametrize("text", [pytest.param(numbered(text), id=name) for name, text in READABLE.items()])
 
 
 @every_text
@@ -48,8 +50,7 @@ def test_set_an_existing_value(text: str, value: Any) -> None:
             continue
         assert_only(text, after, with_value(read(text), path, value))
         assert_same_around(text, after, path)
-        if not isinstance(old, dict | list):
-            assert comments(after) == comments(text), (path, after)
+        assert_replaced(text, after, path, was_section=isinstance(old, dict | list))
 
 
 @every_text
@@ -62,8 +63,7 @@ def test_set_a_collection(text: str, value: Any) -> None:
             continue
         assert_only(text, after, with_value(read(text), path, value))
         assert_same_around(text, after, path)
-        if not isinstance(old, dict | list):
-            assert comments(after) == comments(text), (path, after)
+        assert_replaced(text, after, path, was_section=isinstance(old, dict | list))
 
 
 @every_text
@@ -77,8 +77,8 @@ def test_set_a_new_key_and_unset_it(text: str, value: Any) -> None:
         if after is None:
             continue
         assert_only(text, after, with_value(read(text), new, value))
-        assert_same_around(text, after, path)
-        assert comments(after) == comments(text), (path, after)
+        assert_same_around(text, after, path, below=True)
+        assert_added(text, after)
         assert parse(after).unset(new).data == text.encode(), (path, after)
 
 
@@ -89,7 +89,7 @@ def test_set_below_what_is_missing(text: str) -> None:
 
     assert after is not None
     assert_only(text, after, {**read(text), "new": {"deep": {"key.with.dots": "12:30"}}})
-    assert comments(after) == comments(text)
+    assert_added(text, after)
     assert parse(after).unset(("new",)).data == text.encode()
 
 
@@ -102,7 +102,7 @@ def test_unset(text: str) -> None:
             continue
         assert_only(text, after, without(read(text), path))
         assert_same_around(text, after, path, comment_above=True)
-        assert not comments(after) - comments(text)
+        assert_dropped(text, after, path)
         assert not same(read(after), read(text))
 
 
@@ -114,7 +114,8 @@ def test_add_to_a_list_and_remove_again(text: str) -> None:
         if after is None:
             continue
         assert_only(text, after, with_value(read(text), path, [*old, "added"]) if "&" not in text else read(after))
-        assert comments(after) == comments(text)
+        assert_same_around(text, after, path, below=True)
+        assert_added(text, after)
         assert parse(after).add(path, "added").data == after.encode()
         assert parse(after).remove(path, "added").data == text.encode(), (path, after)
 
@@ -129,7 +130,10 @@ def test_add_to_a_null_or_missing_list(text: str) -> None:
             continue
         tree = {**read(text), "made": {}} if path[0] == "made" else read(text)
         assert_only(text, after, with_value(tree, path, ["x"]))
-        assert comments(after) == comments(text), (path, after)
+        if path[0] == "made":
+            assert_added(text, after)
+        else:
+            assert_replaced(text, after, path, was_section=False)
 
 
 @every_text
@@ -140,10 +144,12 @@ def test_remove_every_item(text: str) -> None:
             after = edited(text, "remove", path, item)
             if after is None:
                 continue
+            gone = [place for place, other in enumerate(old) if same(other, item)]
             left = [other for other in old if not same(other, item)]
             if "&" not in text:
                 assert_only(text, after, with_value(read(text), path, left))
-            assert not comments(after) - comments(text)
+            if len(gone) == 1:
+                assert_dropped(text, after, (*path, gone[0]))
         emptied: str | None = text
         for item in old:
             emptied = edited(emptied, "remove", path, item) if emptied is not None else None
@@ -165,3 +171,7 @@ def test_ensure_mapping(text: str) -> None:
         elif after is not None:
             tree = {**read(text), "sure": {}} if path[0] == "sure" else read(text)
             assert_only(text, after, with_value(tree, path, {}))
+            if path[0] == "sure":
+                assert_added(text, after)
+            else:
+                assert_replaced(text, after, path, was_section=False)

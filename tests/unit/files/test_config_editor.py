@@ -48,6 +48,36 @@ N_5 = "base: &base\n  k: 1\nuse:\n  <<: *base\nmode: 0600\nt: 12:30\nv: 1_000\n"
         ),
         pytest.param(BR_03, ("add", "notes", "x"), BR_03 + "    - x\n", id="BR-03 a new item takes the list's indent"),
         pytest.param(
+            "l:\n- home:\n    x: 1\n    # - more homes\n# end\n",
+            ("add", "l", "new"),
+            "l:\n- home:\n    x: 1\n    # - more homes\n- new\n# end\n",
+            id="a new item begins below what the last one holds",
+        ),
+        pytest.param(
+            "a:\n  b: 1\n    # b, in detail\n  # end of a\nc: 2\n",
+            ("set", "a.new", 1),
+            "a:\n  b: 1\n    # b, in detail\n  new: 1\n  # end of a\nc: 2\n",
+            id="a new key, too",
+        ),
+        pytest.param(
+            "enabled: [   # keep sorted\n  a,\n]\n",
+            ("set", "enabled", ["b"]),
+            "enabled:   # keep sorted\n  - b\n",
+            id="the comment behind an opening bracket is about the key",
+        ),
+        pytest.param(
+            "enabled: [   # keep sorted\n  a,\n]   # closed\n",
+            ("set", "enabled", 1),
+            "enabled: 1   # closed\n",
+            id="unless one stands behind the closing one",
+        ),
+        pytest.param(
+            "m: {   # none\n}\n",
+            ("set", "m.k", 1),
+            "m: {   # none\n  k: 1\n}\n",
+            id="the first entry of brackets begins below the comment on their line",
+        ),
+        pytest.param(
             BR_05,
             ("set", "fallback_providers[1].provider", "openrouter"),
             BR_05.replace("provider: b", "provider: openrouter"),
