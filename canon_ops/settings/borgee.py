@@ -178,8 +178,10 @@ def _keys_in(config: Mapping[str, object], block: Mapping[str, object]) -> list[
     """Where config.yaml holds a key of Borgee's; the names of the places, never the key."""
     platform = _mapping(_mapping(config.get("platforms")).get("borgee"))
     gateway = _mapping(_mapping(_mapping(config.get("gateway")).get("platforms")).get("borgee"))
+    own = _mapping(config.get("borgee"))
     places = {
-        "borgee": _mapping(config.get("borgee")),
+        "borgee": own,
+        "borgee.extra": _mapping(own.get("extra")),
         "platforms.borgee": platform,
         "platforms.borgee.extra": _mapping(platform.get("extra")),
         "gateway.platforms.borgee": gateway,

@@ -151,6 +151,7 @@ def test_multiplexing_is_read_where_hermes_reads_it(config: Mapping[str, object]
         ({"borgee": {"token": "x"}}, "borgee.token"),
         ({"platforms": {"borgee": {"api_key": "x"}}}, "platforms.borgee.api_key"),
         ({"platforms": {"borgee": {"extra": {"token": "x"}}}}, "platforms.borgee.extra.token"),
+        ({"borgee": {"extra": {"api_key": "x"}}}, "borgee.extra.api_key"),
         ({"gateway": {"platforms": {"borgee": {"api_key": "x"}}}}, "gateway.platforms.borgee.api_key"),
     ],
 )
