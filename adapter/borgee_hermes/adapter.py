@@ -22,8 +22,9 @@ from borgee_hermes.host import MAX_MESSAGE_CHARS, Host, HostCommands, HostLocks
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt
+from borgee_hermes.parts import Parts
 from borgee_hermes.ports import Commands, HostSession, Reply, context_words
-from borgee_hermes.runtime import BorgeeRuntime, Parts
+from borgee_hermes.runtime import BorgeeRuntime
 from canon_ops.errors import OutsideError
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.profile_key import key_of_borgee

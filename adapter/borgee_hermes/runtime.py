@@ -15,7 +15,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, TypeVar
 
 from borgee_hermes.announcing import Announcer
@@ -32,14 +31,16 @@ from borgee_hermes.inbox.records import OpenReceipt
 from borgee_hermes.intake import Intake
 from borgee_hermes.lanes.dispatch import Dispatcher
 from borgee_hermes.lanes.scheduler import Scheduler
-from borgee_hermes.locks.ownership import OWNERSHIP, Lease, Ownership, ScopedLocks
+from borgee_hermes.locks.identity import identities
+from borgee_hermes.locks.ownership import Lease
 from borgee_hermes.outbound import Outbound
+from borgee_hermes.parts import Parts
 from borgee_hermes.ports import HostPort, Reply
 from borgee_hermes.recovery import HostSessions, recover
 from borgee_hermes.remedy import remedy
 from borgee_hermes.standing import Standing
 from borgee_hermes.starting import NotReady, another_may_succeed, stranger
-from borgee_hermes.tools.bridge import ACTIVE, Active, Live
+from borgee_hermes.tools.bridge import Live
 from canon_ops.durable import DurableError
 from canon_ops.durable.settle import settle
 from canon_ops.errors import CanonOpsError
@@ -48,7 +49,7 @@ from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.borgee import BorgeeOptions
 from canon_ops.settings.secret import Secret, redact
 
-__all__ = ["BorgeeRuntime", "Parts", "Refusal"]
+__all__ = ["BorgeeRuntime", "Refusal"]
 
 logger = logging.getLogger(__name__)
 
@@ -65,27 +66,6 @@ class Refusal:
     code: str
     sentence: str
     retryable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Where an adapter's parts come from; tests bring their own.
-
-    Attributes:
-        check: raises what is wrong with the settings.
-        find_key: the key; may ask the keyring, so it blocks.
-        open_session: a client that is not connected.
-        inbox: the inbox of a home, not open.
-    """
-
-    home: Path
-    check: Callable[[], BorgeeOptions]
-    find_key: Callable[[], Secret]
-    open_session: Callable[[BorgeeOptions, Secret, Handlers], BppSession]
-    inbox: Callable[[Path], Inbox]
-    locks: ScopedLocks
-    ownership: Ownership = OWNERSHIP
-    active: Active = ACTIVE
 
 
 class BorgeeRuntime:
@@ -113,6 +93,7 @@ class BorgeeRuntime:
         self._control: ControlServer | None = None
         self._live: Live | None = None
         self._is_ready = False
+        self._is_undone = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._intake: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -138,7 +119,7 @@ class BorgeeRuntime:
                 raise
             return False
         except Exception as error:
-            if self._farewell is not None:  # why is told already; the start only fails with it
+            if self._farewell is not None or self._stopping is not None:  # why is told; the start fails with it
                 await settle(asyncio.ensure_future(self.disconnect()))
                 return False
             logger.error("Borgee: not connected: %s", self._shown(error), exc_info=not isinstance(error, CanonOpsError))
@@ -190,6 +171,7 @@ class BorgeeRuntime:
         await self._begin(session, inbox, vitals, options, waiting)
 
     def _take_ownership(self, options: BorgeeOptions, key: Secret) -> None:
+        self._secrets.append(Secret(identities(self._parts.home, options.origin, key).resource))  # made of the key
         self._lease = self._parts.ownership.acquire(self._parts.locks, self._parts.home, options.origin, key)
         guard = FileLock(self._parts.inbox(self._parts.home).path.with_name("inbox.lock"), 0)
         guard.__enter__()
@@ -406,6 +388,11 @@ class BorgeeRuntime:
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
+        if not self._is_undone:  # a start that failed has done that itself
+            await self._stop_working()
+        self._port.mark_disconnected()
+
+    async def _stop_working(self) -> None:
         options, dispatcher = self._options, self._dispatcher
         self._parts.active.leave(self._live)
         if dispatcher is not None:
@@ -418,7 +405,6 @@ class BorgeeRuntime:
         if inbox is not None:
             await self._attempt("what was not finished", inbox.recover_processing)
         await self._undo()
-        self._port.mark_disconnected()
 
     async def _undo(self) -> None:
         """Give back whatever is held, in the reverse order, each also when another one fails."""
@@ -439,6 +425,7 @@ class BorgeeRuntime:
             await self._attempt("the inbox", inbox.close)
         await self._attempt("the locks", lambda: self._off_loop(self._give_ownership_back))
         self._threads.shutdown(wait=False)
+        self._is_undone = True
 
     def _give_ownership_back(self) -> None:
         guard, self._guard = self._guard, None

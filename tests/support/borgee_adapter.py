@@ -20,7 +20,7 @@ from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.ownership import Ownership
-from borgee_hermes.runtime import Parts
+from borgee_hermes.parts import Parts
 from borgee_hermes.tools.bridge import Active
 from canon_ops.durable import Snapshot, read_once
 from canon_ops.runtime.clock import Clock, SystemClock
@@ -159,6 +159,7 @@ async def staged(
     clock: Clock | None = None,
     inbox: Callable[[Path], Inbox] | None = None,
     session: Callable[[Handlers], FakeSession] | None = None,
+    locks: NoLocks | None = None,
     **settings: Any,
 ) -> AsyncIterator[Stage]:
     """An adapter whose messages go to ``agent(event, adapter)``; disconnected at the end.
@@ -166,6 +167,7 @@ async def staged(
     Args:
         inbox: makes the inbox of a home.
         session: makes the client.
+        locks: those between processes.
         settings: Borgee's own, beside good ones.
     """
     from gateway.config import PlatformConfig
@@ -175,7 +177,7 @@ async def staged(
     config = PlatformConfig(enabled=True, extra={**GOOD, **settings})
     made: list[FakeSession] = []
     inboxes: list[Inbox] = []
-    locks, active = NoLocks(), Active()
+    locks, active = locks or NoLocks(), Active()
 
     def open_session(_options: BorgeeOptions, _key: Secret, handlers: Handlers) -> FakeSession:
         made.append(session(handlers) if session is not None else FakeSession(handlers=handlers))

@@ -31,7 +31,7 @@ from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.lanes.dispatch import Dispatcher
 from borgee_hermes.locks.ownership import Ownership
-from borgee_hermes.runtime import Parts
+from borgee_hermes.parts import Parts
 from canon_ops.settings.borgee import read_borgee
 
 __all__ = ["EFFECTS", "RARE", "STEPS"]

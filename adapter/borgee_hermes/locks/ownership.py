@@ -89,16 +89,16 @@ class Ownership:
         if lease is None:
             return
         wanted = lease.identities
-        with self._guard:
+        first: BaseException | None = None
+        with self._guard:  # to the end: a second release of this lease would free what a successor holds by then
             if {self._owners.get(wanted.profile), self._owners.get(wanted.resource)} != {lease.token}:
                 return
-        first: BaseException | None = None
-        for scope, identity in ((CREDENTIAL_SCOPE, wanted.resource), (PROFILE_SCOPE, wanted.profile)):
-            try:
-                locks.release(scope, identity)
-            except Exception as error:  # the host's code: the other lock is freed whatever this one says
-                first = first or error
-        self._forget(lease)
+            for scope, identity in ((CREDENTIAL_SCOPE, wanted.resource), (PROFILE_SCOPE, wanted.profile)):
+                try:
+                    locks.release(scope, identity)
+                except Exception as error:  # the host's code: the other lock is freed whatever this one says
+                    first = first or error
+            del self._owners[wanted.profile], self._owners[wanted.resource]
         if first is not None:
             raise first
 

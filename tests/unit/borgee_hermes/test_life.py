@@ -35,10 +35,11 @@ from borgee_hermes.inbox.problems import RiskNotConfirmed, SessionNotReset
 from borgee_hermes.inbox.records import NewReceipt, Outcome, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.inbox.store import Inserted
+from borgee_hermes.locks.identity import CREDENTIAL_SCOPE
 from canon_ops.durable import write_once
 from canon_ops.durable.problems import DiskFull
 from canon_ops.runtime.clock import ManualClock
-from tests.support.borgee_adapter import GOOD, KEY, SessionStore, rows, staged, until
+from tests.support.borgee_adapter import GOOD, KEY, NoLocks, SessionStore, rows, staged, until
 from tests.support.borgee_receipts import S1, a_receipt, session_of
 from tests.support.borgee_session import AGENT, FakeSession, said
 
@@ -141,8 +142,12 @@ async def test_a_session_that_cannot_be_suspended_ends_the_start(own_home: Path)
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_a_client_that_does_not_come_online(own_home: Path, failure: Exception, retryable: bool) -> None:
-    """A33, W12: the start fails; another attempt is made only where waiting helps, and nothing is held meanwhile."""
+async def test_a_client_that_does_not_come_online(
+    own_home: Path, failure: Exception, retryable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A33, W12: the start fails; another attempt is made only where waiting helps, and nothing is held meanwhile.
+
+    The host disconnects it afterwards; that is no second trouble."""
 
     def client(handlers: Handlers) -> FakeSession:
         session = FakeSession(handlers=handlers)
@@ -160,6 +165,8 @@ async def test_a_client_that_does_not_come_online(own_home: Path, failure: Excep
         assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
         assert not stage.adapter.is_connected
         assert stage.active.live is None
+        await stage.adapter.disconnect()
+        assert "stopping" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -383,6 +390,23 @@ async def test_a_start_that_is_cancelled_as_it_comes_through_stops(own_home: Pat
         assert not stage.adapter.is_connected
         assert (stage.session.state.status, stage.active.live) == (Connection.CLOSED, None)
         assert stage.locks.calls[-2:] == [("release", "borgee"), ("release", "borgee-profile")]
+
+
+async def test_what_a_connection_is_locked_under_is_told_to_nobody(own_home: Path) -> None:
+    """2.4: the name of the lock is made of the key, and a host may put it into its errors."""
+
+    class Talkative(NoLocks):
+        def acquire(self, scope: str, identity: str, metadata: Any) -> tuple[bool, None]:
+            if scope == CREDENTIAL_SCOPE:
+                raise OSError(f"cannot write the lock of {identity}")
+            return super().acquire(scope, identity, metadata)
+
+    async with staged(own_home, connect=False, locks=Talkative()) as stage:
+        assert not await stage.adapter.connect()
+
+        told = stage.adapter.fatal_error_message
+        assert "cannot write the lock of [secret]" in told
+        assert "|credential:" not in told
 
 
 async def test_a_second_adapter_of_the_home_is_refused(own_home: Path) -> None:

@@ -53,6 +53,27 @@ def test_one_lease_at_a_time(tmp_path: Path) -> None:
     assert ownership.acquire(locks, tmp_path, ORIGIN, A).token != lease.token
 
 
+def test_two_releases_of_a_lease_free_it_once(tmp_path: Path) -> None:
+    """3: a second one that comes while the first works waits for it, and then it is a no-op: it would free what a
+    successor holds by then."""
+
+    class Slow(Locks):
+        def release(self, scope: str, identity: str) -> None:
+            super().release(scope, identity)
+            if len(self.calls) == 3:  # the first release of all
+                second.start()
+                second.join(0.1)
+
+    ownership, locks = Ownership(), Slow()
+    lease = ownership.acquire(locks, tmp_path, ORIGIN, A)
+    second = threading.Thread(target=ownership.release, args=(locks, lease))
+
+    ownership.release(locks, lease)
+    second.join(10)
+
+    assert locks.calls[2:] == [("release", "borgee"), ("release", "borgee-profile")]
+
+
 def test_a_home_is_one_whatever_the_key_and_the_path(tmp_path: Path) -> None:
     """L2, L3: the same home with another key, or through a link, is denied."""
     ownership, locks = Ownership(), Locks()
