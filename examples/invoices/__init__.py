@@ -52,12 +52,13 @@ def register(ctx: Any) -> None:
 
 
 async def file_invoice(args: dict[str, Any], **_ignored: Any) -> str:
-    """Ask the human of the turn; a second request for the same invoice asks nobody again."""
+    """Ask the human of the turn; a second request for the same invoice asks nobody again, unless the first came to
+    nothing: nobody answered in time, or nobody knows whether they did. What is asked last is what may be filed."""
     ledger = _ledger()
     wanted = Invoice(str(args["number"]), str(args["supplier"]), str(args["amount"]))
     known = ledger.find(wanted.key)
-    if known is not None:
-        return json.dumps({"invoice": known.key, "state": known.state})
+    if known is not None and not await _came_to_nothing(known):
+        return json.dumps({"invoice": known.key, "amount": known.amount, "state": known.state})
     turn = current_canon_turn(require_human=True)
     asked = await request_detached_approval_for_current_human(
         title="File invoice",
@@ -66,6 +67,16 @@ async def file_invoice(args: dict[str, Any], **_ignored: Any) -> str:
     )
     ledger.keep(replace(wanted, approval_id=asked["approvalId"]))
     return json.dumps({"invoice": wanted.key, "state": "waiting", "approvalId": asked["approvalId"]})
+
+
+async def _came_to_nothing(invoice: Invoice) -> bool:
+    if invoice.state != "waiting":
+        return False
+    try:
+        answer = await check_detached_approval(invoice.approval_id or "")
+    except PermissionError:
+        return False  # it was asked for in another conversation, and is settled there
+    return answer["status"] in ("expired", "unknown")
 
 
 async def settle_invoices(_args: dict[str, Any], **_ignored: Any) -> str:

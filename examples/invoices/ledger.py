@@ -57,11 +57,12 @@ class Ledger:
             return [Invoice(*row) for row in db.execute(f"{SELECT} WHERE state = 'waiting' ORDER BY key")]
 
     def keep(self, invoice: Invoice) -> None:
-        """Remember an invoice, or what became of it."""
+        """Remember an invoice, or what became of it. Amount and approval go together: a yes is a yes to one amount."""
         with self._open() as db:
             db.execute(
                 "INSERT INTO invoices (key, number, supplier, amount, approval_id, state) VALUES (?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (key) DO UPDATE SET approval_id = excluded.approval_id, state = excluded.state",
+                " ON CONFLICT (key) DO UPDATE SET"
+                " amount = excluded.amount, approval_id = excluded.approval_id, state = excluded.state",
                 (invoice.key, invoice.number, invoice.supplier, invoice.amount, invoice.approval_id, invoice.state),
             )
 
