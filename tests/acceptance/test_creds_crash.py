@@ -1,7 +1,8 @@
 """``creds move`` killed between any two of its steps: the key is always somewhere, and the same command finishes.
 
 A real process runs the command and dies without any clean-up at one call of the keyring, or of the history, or before
-or after it. Source: command-line contract, creds; decisions C1, T6.
+or after it: a fork that has the command loaded (tests/support/forking.py), and where the steps are counted an
+interpreter of its own. Source: command-line contract, creds; decisions C1, T6.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 from canon_ops.files.transaction import Transaction
 from tests.support.canon_files import KEY, profile_entry
 from tests.support.canon_homes import User, user_at
+from tests.support.forking import Forking
 from tests.support.keyring_backend import entries_of, keyring_variables
 
 # The program, dying at the N-th of its steps outside the transaction; 0 lets it live and prints how many there were.
@@ -45,6 +48,7 @@ try:
 finally:
     print(f"steps {count}", file=sys.stderr)
 """
+Way = Callable[[str, Sequence[str], Mapping[str, str]], subprocess.CompletedProcess[str]]
 STEPS = {"keyring": 4, "file": 3}  # find, put, write, forget; get, write, delete
 
 
@@ -56,10 +60,24 @@ def moments(steps: int) -> list[Any]:
     return [pytest.param(number + 1, "before") for number in range(steps)] + between + last
 
 
-def run(user: User, entries: Path, to: str, fatal: int = 0, when: str = "before") -> subprocess.CompletedProcess[str]:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), **keyring_variables(entries)}
-    command = [sys.executable, "-c", PROGRAM, str(fatal), when, to]
+def started(program: str, arguments: Sequence[str], environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """In an interpreter of its own."""
+    command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Way]:
+    """In a fork of the loaded command line."""
+    with Forking() as loaded:
+        yield lambda program, arguments, environ: loaded.run(arguments, environ, program=program)
+
+
+def run(
+    way: Way, user: User, entries: Path, to: str, fatal: int = 0, when: str = "before"
+) -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), **keyring_variables(entries)}
+    return way(PROGRAM, [str(fatal), when, to], environ)
 
 
 def in_file(user: User) -> bool:
@@ -71,9 +89,9 @@ def test_the_list_of_steps_is_complete(tmp_path: Path, to: str) -> None:
     """A run that lives makes as many steps as the crashes below go through."""
     user, entries = user_at(tmp_path / "home"), tmp_path / "entries.json"
     if to == "file":
-        run(user, entries, "keyring")
+        run(started, user, entries, "keyring")
 
-    ran = run(user, entries, to)
+    ran = run(started, user, entries, to)
 
     assert ran.returncode == 0, ran.stderr
     assert f"steps {STEPS[to]}" in ran.stderr
@@ -84,19 +102,19 @@ def test_the_list_of_steps_is_complete(tmp_path: Path, to: str) -> None:
     [pytest.param(to, *moment.values, marks=moment.marks) for to, count in STEPS.items() for moment in moments(count)],
 )
 def test_a_killed_move_loses_nothing_and_is_finished_by_the_next(
-    tmp_path: Path, to: str, fatal: int, when: str
+    tmp_path: Path, to: str, fatal: int, when: str, forked: Way
 ) -> None:
     """After the kill the key is in the file or in the keyring; after the next run it is in the one place asked for."""
     user, entries = user_at(tmp_path / "home"), tmp_path / "entries.json"
     if to == "file":
-        assert run(user, entries, "keyring").returncode == 0
+        assert run(forked, user, entries, "keyring").returncode == 0
 
-    killed = run(user, entries, to, fatal, when)
+    killed = run(forked, user, entries, to, fatal, when)
 
     assert killed.returncode == 9, killed.stderr
     assert in_file(user) or KEY in entries_of(entries).values()
 
-    finished = run(user, entries, to)
+    finished = run(forked, user, entries, to)
 
     assert finished.returncode == 0, finished.stderr
     assert in_file(user) is (to == "file")
@@ -133,10 +151,9 @@ sys.exit(code)
 REMOVED = 9  # three entries hold the key, the removal's own among them; each has two texts and a record
 
 
-def remove(user: User, fatal: int, when: str, *more: str) -> subprocess.CompletedProcess[str]:
+def remove(way: Way, user: User, fatal: int, when: str, *more: str) -> subprocess.CompletedProcess[str]:
     environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), "CANON_OPS_KEYRING": "off"}
-    command = [sys.executable, "-c", REMOVAL, str(fatal), when, "--canon-profile", "ops", *more]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return way(REMOVAL, [str(fatal), when, "--canon-profile", "ops", *more], environ)
 
 
 def user_with_a_past(tmp_path: Path) -> User:
@@ -160,7 +177,7 @@ def test_the_list_of_removals_is_complete(tmp_path: Path) -> None:
     """A run that lives takes as many files out of the history as the crashes below go through."""
     user = user_with_a_past(tmp_path)
 
-    ran = remove(user, 0, "never")
+    ran = remove(started, user, 0, "never")
 
     assert (ran.returncode, holding(user)) == (0, [])
     assert f"steps {REMOVED}" in ran.stderr
@@ -169,19 +186,19 @@ def test_the_list_of_removals_is_complete(tmp_path: Path) -> None:
 @pytest.mark.parametrize("whole", [(), ("--whole-profile",)], ids=["key", "whole"])
 @pytest.mark.parametrize(("fatal", "when"), moments(REMOVED))
 def test_a_killed_removal_is_finished_by_the_next(
-    tmp_path: Path, fatal: int, when: str, whole: tuple[str, ...]
+    tmp_path: Path, fatal: int, when: str, whole: tuple[str, ...], forked: Way
 ) -> None:
     """The key is in the history though in no file: the same command finds and forgets it."""
     user = user_with_a_past(tmp_path)
-    killed = remove(user, fatal, when, *whole)
+    killed = remove(forked, user, fatal, when, *whole)
     left = holding(user)
 
-    again = remove(user, 0, "never", *whole)
+    again = remove(forked, user, 0, "never", *whole)
 
     assert killed.returncode == 9, killed.stderr
     assert holding(user) == []
     assert again.returncode == (0 if left else 4), again.stderr
-    assert remove(user, 0, "never", *whole).returncode == 4  # and then there is nothing left to remove
+    assert remove(forked, user, 0, "never", *whole).returncode == 4  # and then there is nothing left to remove
 
 
 # ``creds remove`` dying when the file has let go of the key, before the keyring is asked to or right after.
@@ -201,19 +218,18 @@ sys.exit(run_as("canon-ops", "", ["creds", "remove", "--yes", *sys.argv[2:]]))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_removal_that_is_killed_at_the_keyring_is_finished_by_the_next(tmp_path: Path, when: str) -> None:
+def test_a_removal_that_is_killed_at_the_keyring_is_finished_by_the_next(
+    tmp_path: Path, when: str, forked: Way
+) -> None:
     """BR-44, T1: the reference is gone from the file; the same command finds the entry by the history, and ends it."""
     user, ring = user_at(tmp_path / "home"), tmp_path / "entries.json"
     environ = {"PATH": os.environ["PATH"], "HOME": str(user.home), **keyring_variables(ring)}
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, *words], env=environ, capture_output=True, text=True, timeout=60)
-
-    moved = run("-m", "canon_ops", "creds", "move", "--to", "keyring")
-    killed = run("-c", FROM_KEYRING, when, "--canon-profile", "ops")
+    moved = forked(PROGRAM, ["0", "before", "keyring"], environ)
+    killed = forked(FROM_KEYRING, [when, "--canon-profile", "ops"], environ)
     left = entries_of(ring)
 
-    again = run("-c", FROM_KEYRING, "never", "--canon-profile", "ops")
+    again = forked(FROM_KEYRING, ["never", "--canon-profile", "ops"], environ)
 
     assert (moved.returncode, killed.returncode) == (0, 9), moved.stderr + killed.stderr
     assert len(left) == (1 if when == "before" else 0)
