@@ -10,6 +10,7 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -37,7 +38,19 @@ __all__ = [
 
 
 def read(text: str) -> Any:
+    """What the pure loader reads, in a copy of its own."""
+    return copy.deepcopy(_read(text))
+
+
+@lru_cache(maxsize=64)  # the loader is slow, and the text before an edit is asked about at each of its places
+def _read(text: str) -> Any:
     return yaml.safe_load(text) or {}
+
+
+@lru_cache(maxsize=64)
+def _composed(text: str) -> Any:
+    """The nodes with their marks; nobody changes them."""
+    return yaml.compose(text, yaml.SafeLoader)
 
 
 def comments(text: str) -> Counter[str]:
@@ -122,7 +135,7 @@ def shares(text: str, path: Path) -> bool:
 
 def lines_of(text: str, path: Path) -> tuple[int, int]:
     """The first and the last line (from 0) that the entry at ``path`` stands on."""
-    node: Any = yaml.compose(text.removeprefix("\ufeff"), yaml.SafeLoader)
+    node: Any = _composed(text.removeprefix("\ufeff"))
     first = int(node.start_mark.line) if node is not None else 0
     for name in path:
         parent_is_flow = bool(node.flow_style)
