@@ -15,6 +15,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,6 +88,7 @@ def complaints(known: Collection[str], tested: Collection[str], excused: Mapping
     ]
 
 
+@cache  # two thousand functions are read for it, and each caller wants the same
 def tests_by_scenario(folder: Path) -> dict[str, set[str]]:
     """Walk the test modules below ``folder`` and map each scenario number to its test ids."""
     found: dict[str, set[str]] = defaultdict(set)

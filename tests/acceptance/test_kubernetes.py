@@ -105,7 +105,7 @@ def test_a_pod_from_its_first_start_to_its_update(pod: Pod, box: CanonSandbox) -
     with pod.running():
         pod.wait_for("readiness", passes=True)
         answer = answer_to(box, message)
-        wait_until(lambda: wake_of(pod) == "delivered", timeout_s=90)
+        wait_until(lambda: wake_of(pod) == "delivered", timeout_s=90, pause_s=1.0)
 
     assert again.returncode == 0, again.stderr
     assert {file: (pod.folder / "data/hermes" / file).read_bytes() for file in before} == before

@@ -101,8 +101,8 @@ class Pod:
         return self._run(probe["exec"]["command"]).returncode
 
     def wait_for(self, name: str, *, passes: bool, timeout_s: float = 90) -> None:
-        """Return once a probe says so."""
-        wait_until(lambda: (self.probe(name) == 0) is passes, timeout_s=timeout_s)
+        """Return once a probe says so; each is a process of its own, as Kubernetes starts it."""
+        wait_until(lambda: (self.probe(name) == 0) is passes, timeout_s=timeout_s, pause_s=2.0)
 
     @property
     def environ(self) -> dict[str, str]:

@@ -9,10 +9,14 @@ from collections.abc import Callable
 __all__ = ["wait_until"]
 
 
-def wait_until(holds: Callable[[], object], *, timeout_s: float = 30.0) -> None:
-    """Return as soon as ``holds()`` is true; fail the test when it is not in time."""
+def wait_until(holds: Callable[[], object], *, timeout_s: float = 30.0, pause_s: float = 0.02) -> None:
+    """Return as soon as ``holds()`` is true; fail the test when it is not in time.
+
+    Args:
+        pause_s: between two looks; longer where a look takes from what is waited for.
+    """
     deadline = time.monotonic() + timeout_s
     pause = threading.Event()
     while not holds():
         assert time.monotonic() < deadline, f"not true within {timeout_s:g} s: {holds}"
-        pause.wait(0.02)
+        pause.wait(pause_s)
