@@ -1,4 +1,5 @@
-"""Write, or check, docs/approvals-on-screen.md: how ``approvals list``, ``show`` and ``audit`` look on a terminal.
+"""Write, or check, docs/approvals-on-screen.md: how ``approvals list``, ``show``, ``audit`` and ``verify`` look on a
+terminal, over a registry that is whole and over damaged ones.
 
 The real program runs on a real pseudo-terminal of 80 and of 120 columns, over a registry that our own store wrote, with
 invented ids and a clock that stands still. Run without arguments to write the page, with ``--check`` to fail when the
@@ -7,6 +8,7 @@ program draws something else.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -32,6 +34,8 @@ from canon_ops.runtime.clock import ManualClock
 from tests.support.terminal import Screen
 
 ROOT = Path(__file__).resolve().parent.parent
+REGISTRY = "detached-approvals.json"
+HOME = "/home/dana/work/agents"  # as long as the folder that it stands for
 PAGE = "docs/approvals-on-screen.md"
 WIDTHS = (80, 120)
 ROWS = 60
@@ -65,27 +69,77 @@ def main() -> int:
 
 def drawn() -> str:
     """The whole page."""
-    with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
-        home = Path(folder)
-        (home / ".hermes").mkdir()
-        fill(home / ".canon" / "detached-approvals.json")
-        parts = [INTRODUCTION]
-        for words in (("list",), ("show", HUNG), ("audit", PAID)):
-            said = " ".join(("canon-ops", "approvals", *words))
-            for columns in WIDTHS:
-                screen = picture(home, ("approvals", *words), columns)
-                parts.append(f"## `{said}`, {columns} columns\n\n```text\n{screen}\n```\n")
+    parts = [INTRODUCTION]
+    for heading, harm, commands in CHAPTERS:
+        with tempfile.TemporaryDirectory(prefix="pictures-", dir="/tmp") as folder:  # its length is drawn
+            home = Path(folder)
+            (home / ".hermes").mkdir()
+            fill(home / ".canon" / REGISTRY)
+            harm(home / ".canon" / REGISTRY)
+            if heading:
+                parts.append(heading)
+            for words, code in commands:
+                for columns in WIDTHS:
+                    said = " ".join(("canon-ops", "approvals", *words))
+                    screen = picture(home, ("approvals", *words), columns, code).replace(folder, HOME)
+                    parts.append(f"## `{said}`, {columns} columns\n\n```text\n{screen}\n```\n")
     return "\n".join(parts)
 
 
-def picture(home: Path, words: tuple[str, ...], columns: int) -> str:
-    """The screen after a command."""
+def picture(home: Path, words: tuple[str, ...], columns: int, code: int) -> str:
+    """The screen after a command that ends with ``code``."""
     environ = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm-256color", "TZ": "UTC", "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "canon_ops", *words]
     with Screen(command, environ, columns=columns, rows=ROWS) as screen:
-        if (code := screen.finish(timeout_s=60)) != 0:
-            raise SystemExit(f"{' '.join(words)} ended with {code}:\n{screen.text}")
+        if (ended := screen.finish(timeout_s=60)) != code:
+            raise SystemExit(f"{' '.join(words)} ended with {ended}:\n{screen.text}")
         return screen.text
+
+
+def leave(file: Path) -> None:
+    """Nothing is wrong."""
+
+
+def edit(file: Path) -> None:
+    """Somebody turned the no of nobody into a yes, and cut the end of the trail off."""
+    root = json.loads(file.read_bytes())
+    root[LATE] |= {"status": "resolved", "decision": "allow", "respondedBy": "user_dana"}
+    file.write_text(json.dumps(root, indent=2), encoding="utf-8")
+    trail = file.with_name("detached-approvals.audit")
+    trail.write_bytes(b"".join(trail.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def spoil(file: Path) -> None:
+    """One entry is no entry, and another is in a state that only a later version knows."""
+    root = json.loads(file.read_bytes())
+    root[LATE] = "see the ticket"
+    root[OPEN]["status"] = "delegated"
+    file.write_text(json.dumps(root, indent=2), encoding="utf-8")
+
+
+def tear(file: Path) -> None:
+    """The file ends in the middle."""
+    file.write_bytes(file.read_bytes()[:700])
+
+
+CHAPTERS: Final = (
+    ("", leave, ((("list",), 0), (("show", HUNG), 0), (("audit", PAID), 0))),
+    (
+        "# After somebody edited registry and trail\n",
+        edit,
+        ((("audit",), 1),),
+    ),
+    (
+        "# With entries that cannot be understood\n\nThey stay in the file as they are; everything else goes on.\n",
+        spoil,
+        ((("list",), 0), (("show", LATE), 1)),
+    ),
+    (
+        "# With a registry that cannot be read\n\nNothing is written over; a gateway says the same, and asks nobody.\n",
+        tear,
+        ((("list",), 3), (("verify",), 1)),
+    ),
+)
 
 
 def fill(file: Path) -> None:

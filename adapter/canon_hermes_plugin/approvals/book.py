@@ -151,7 +151,8 @@ def parse(data: bytes | None) -> Book:
     except UnicodeDecodeError as error:
         raise BookDamaged(f"byte {error.start} is not UTF-8") from error
     except json.JSONDecodeError as error:
-        raise BookDamaged(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+        said = error.msg.removesuffix(" at").removesuffix(" starting")  # the library ends some with "at" and a number
+        raise BookDamaged(f"line {error.lineno}, column {error.colno}: {said}") from error
     except RecursionError as error:
         raise BookDamaged("it is nested too deeply") from error
     except BookDamaged:

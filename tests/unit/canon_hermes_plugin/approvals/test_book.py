@@ -43,6 +43,8 @@ def as_written(root: Any) -> bytes:
         (b'{"a": ' + b"1" * 5000 + b"}", "digits"),
         (b"[" * 100_000, "deep"),
         (b"{}{}", "line 1"),
+        (b'{"a": "cut of', "column 7: Unterminated string$"),
+        (b'{"a": "tab\t"}', "column 11: Invalid control character$"),
     ],
 )
 def test_a_file_that_is_no_registry(data: bytes, words: str) -> None:
