@@ -14,7 +14,7 @@ from typing import Final
 
 from borgee_hermes.inbox.place import inbox_file
 from canon_ops.errors import CanonOpsError
-from canon_ops.operate.status import InboxSeen
+from canon_ops.operate.status_parts import InboxSeen
 
 __all__ = ["INBOXES", "read_inbox"]
 

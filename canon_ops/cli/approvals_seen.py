@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk
-from canon_ops.operate.status import ApprovalsSeen
+from canon_ops.operate.status_parts import ApprovalsSeen
 
 __all__ = ["read_approvals"]
 

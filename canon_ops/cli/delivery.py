@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from canon_ops.cli.errors import Failure
-from canon_ops.cli.output import Problem, Result
+from canon_ops.cli.output import Item, Problem, Result
 from canon_ops.cli.session import Session
 from canon_ops.errors import ExitCode
 from canon_ops.lean import replace
 
+if TYPE_CHECKING:
+    from canon_ops.cli.envelope import Json
+
 __all__ = ["deliver", "deliver_failure"]
+
+Aim = Callable[[str | None], str | None]
 
 _ENDED_FROM_OUTSIDE = (ExitCode.INTERRUPTED, ExitCode.TERMINATED)
 
@@ -22,8 +30,11 @@ def deliver(session: Session, result: Result) -> None:
         OutputLost: stdout is closed or full.
     """
     out = session.streams.out
-    if result.problems:
-        result = replace(result, problems=tuple(_aimed(session, problem) for problem in result.problems))
+    aim = _aim(session)
+    if aim is not None:
+        problems = tuple(_aimed(aim, problem) for problem in result.problems)
+        view = [replace(one, fix=aim(one.fix)) if isinstance(one, Item) else one for one in result.view]
+        result = replace(result, problems=problems, view=view)
     if session.options.json:
         session.redact.catch_up()
         out.write(_document(session, result.exit_code, result))
@@ -47,7 +58,8 @@ def deliver_failure(session: Session, failure: Failure, exc: BaseException) -> N
         OutputLost: stdout is closed or full.
     """
     session.redact.catch_up()
-    failure = replace(failure, problem=_aimed(session, failure.problem))
+    if (aim := _aim(session)) is not None:
+        failure = replace(failure, problem=_aimed(aim, failure.problem))
     if failure.is_ours:
         session.learn_secrets_of_home()
         if session.options.verbose:
@@ -81,14 +93,30 @@ def _say_problem(session: Session, failure: Failure) -> None:
     err.write("".join(f"{line}\n" for line in lines))
 
 
-def _aimed(session: Session, problem: Problem) -> Problem:
+def _aim(session: Session) -> Aim | None:
+    """What aims a cure at the home of this call; None for a call that named none."""
     options = session.options
-    if problem.fix is None or (options.hermes_profile is None and options.hermes_home is None):
-        return problem
-    from canon_ops.cli.aiming import aimed
+    if options.hermes_profile is None and options.hermes_home is None:
+        return None
+    from canon_ops.hermes.aiming import aimed
 
-    fix = aimed(problem.fix, profile=options.hermes_profile, hermes_home=options.hermes_home)
-    return replace(problem, fix=fix)
+    return partial(aimed, profile=options.hermes_profile, hermes_home=options.hermes_home)
+
+
+def _aimed(aim: Aim, problem: Problem) -> Problem:
+    return replace(problem, fix=aim(problem.fix))
+
+
+def _aimed_data(aim: Aim, data: Json) -> Json:
+    """The data of a document with every ``fix`` in it aimed, as the screen has it."""
+    if isinstance(data, list):
+        return [_aimed_data(aim, one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    return {
+        name: aim(value) if name == "fix" and isinstance(value, str) else _aimed_data(aim, value)
+        for name, value in data.items()
+    }
 
 
 def _place(problem: Problem) -> str | None:
@@ -108,8 +136,9 @@ def _sentence(text: str, width: int | None) -> list[str]:
 
 
 def _document(session: Session, exit_code: ExitCode, result: Result) -> str:
-    from canon_ops.cli.envelope import document, schema_name
+    from canon_ops.cli.envelope import document, schema_name, to_json
 
+    aim = _aim(session)
     profile, home = session.hermes_names()
     return document(
         schema=schema_name(session.words, session.schema_version),
@@ -117,7 +146,7 @@ def _document(session: Session, exit_code: ExitCode, result: Result) -> str:
         hermes_profile=profile,
         hermes_home=home,
         canon_profile=result.canon_profile,
-        data=result.data,
+        data=_aimed_data(aim, to_json(result.data)) if aim else result.data,
         problems=result.problems,
         redact=session.redact,
         ascii_only=not session.streams.out.can_encode("✓"),

@@ -66,8 +66,14 @@ _WITHOUT_CLASS: Mapping[str, tuple[ExitCode, str]] = {
     "host_platform_unaudited": (ExitCode.FAILED, "Nobody has tried the platforms on this operating system."),
     "host_python_unaudited": (ExitCode.FAILED, "Nobody has tried this Hermes with the Python that runs it here."),
     "host_version_unaudited": (ExitCode.FAILED, "Nobody has tried the platforms with this version of Hermes."),
+    "inbox_in_doubt": (ExitCode.FAILED, "A crash left messages of which nobody can tell whether their turn has run."),
     "interrupted": (ExitCode.INTERRUPTED, "The command was interrupted, by Ctrl-C or by the end of its input."),
+    "host_unaudited": (ExitCode.FAILED, "Nobody has tried the platforms on the Hermes that is found here."),
     "no_log": (ExitCode.FAILED, "There is no log file, because no gateway has written one yet."),
+    "nothing_installed": (ExitCode.FAILED, "No platform of canon-ops is enabled, switched on or in use in this home."),
+    "package_missing": (ExitCode.FAILED, "A platform is wanted here, and the Hermes that is found has no canon-ops."),
+    "platform_failing": (ExitCode.FAILED, "The gateway runs and says that it has no connection to the platform."),
+    "plugin_not_enabled": (ExitCode.FAILED, "A platform is switched on whose plugin Hermes is not allowed to load."),
     "terminated": (ExitCode.TERMINATED, "The command was told to end by a signal."),
 }
 

@@ -20,6 +20,7 @@ from typing import Any
 from canon_ops.doctor.check import Answer, Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.errors import CanonOpsError, ExitCode
+from canon_ops.hermes.homes import HermesHome
 from canon_ops.runtime.abandonable import AbandonableThreads
 
 __all__ = ["Diagnosis", "Verdict", "diagnose", "examine"]
@@ -113,8 +114,21 @@ async def examine(checks: Sequence[Check], examination: Examination) -> Diagnosi
     finally:
         await examination.aclose()
     return Diagnosis(
-        tuple(Verdict(check, finding) for check, found in zip(checks, answers, strict=True) for finding in found)
+        tuple(
+            Verdict(check, _aimed(finding, examination.home))
+            for check, found in zip(checks, answers, strict=True)
+            for finding in found
+        )
     )
+
+
+def _aimed(finding: Finding, home: HermesHome) -> Finding:
+    """A cure that came with an error knows of no home; pasted as it stands it would mend another one."""
+    fix = finding.fix
+    command = home.aim(fix.command) if fix else None
+    if fix is None or command is None or command == fix.command:
+        return finding
+    return dataclasses.replace(finding, fix=dataclasses.replace(fix, command=command))
 
 
 async def _ask(check: Check, examination: Examination) -> tuple[Finding, ...]:

@@ -28,6 +28,7 @@ from enum import Enum
 from pathlib import Path
 
 from canon_ops.errors import NotFoundError, OutsideError, UsageError
+from canon_ops.hermes.aiming import aimed
 from canon_ops.lean import dataclass, late_pattern
 
 __all__ = [
@@ -160,6 +161,12 @@ class HermesHome:
                 return f"canon-ops {words} --profile {self.profile_name}"
             case _:
                 return f"canon-ops {words}"
+
+    def aim(self, fix: str | None) -> str | None:
+        """A cure that was written by who knew of no home, aimed at this one as the present call was."""
+        by_home = self.path if self.how is HomeChoice.HOME_OPTION else None
+        by_profile = self.profile_name if self.how is HomeChoice.PROFILE_OPTION else None
+        return aimed(fix, profile=by_profile, hermes_home=by_home)
 
 
 def resolve_home(

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _EVIDENCE = {
-    Evidence.RUN: "this combination was tried with Canon",
+    Evidence.RUN: "this combination was tried with {label}",
     Evidence.DOCUMENT: "this combination was compared on paper with one that was tried",
 }
 DENIED, FOREIGN = "plugin_denied", "plugin_foreign"
@@ -143,7 +143,7 @@ class InstallPlan:
         names, host = self.options.platform, self.host
         said = [
             f"Hermes {host.version} on Python {host.facts.python} ({host.python}), found through {host.how.value}; "
-            f"{_EVIDENCE[self.audited.evidence]}.",
+            f"{_EVIDENCE[self.audited.evidence].format(label=self.options.platform.label)}.",
             f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}.",
             *(self.package.sentences() if self.package else ["Package: left alone."]),
         ]

@@ -16,7 +16,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from canon_ops.lean import dataclass
-from canon_ops.settings.problems import BadBorgeeOption, BadEndpoint, BorgeeKeyInConfig, BorgeeUnshared
+from canon_ops.settings.problems import (
+    BadBorgeeOption,
+    BadEndpoint,
+    BorgeeAddressMissing,
+    BorgeeKeyInConfig,
+    BorgeeUnshared,
+)
 from canon_ops.settings.provenance import Origin, Source
 
 __all__ = [
@@ -77,8 +83,11 @@ def read_borgee(extra: Mapping[str, object], *, config_file: str = "config.yaml"
     """Check the settings of an adapter; null means the default everywhere.
 
     Raises:
+        BorgeeAddressMissing: nobody has said where the server is.
         BadBorgeeOption, BadEndpoint: a value that cannot be used.
     """
+    if extra.get("base_url") in (None, ""):
+        raise BorgeeAddressMissing(config_file)
     loopback = _is_true(extra.get("allow_insecure_loopback"))
     return BorgeeOptions(
         origin=canonical_origin(

@@ -7,7 +7,7 @@ the Hermes host expects that from a platform whose settings do not hold.
 ::
 
     UsageError       UnknownEnvironment  BadEndpoint  MissingEndpoint  ForeignDatabase  BadOption  UnsetReference
-                     BadBootstrap  BadBorgeeOption  BorgeeKeyInConfig
+                     BadBootstrap  BadBorgeeOption  BorgeeAddressMissing  BorgeeKeyInConfig
     CredentialError  NotConfigured  EnvironmentMissing  UnknownProfile  ForeignProfile  UnboundProfile  AmbiguousProfile
                      BorgeeKeyMissing
     RefusedError     DamagedFile  UnreadableDotenv  BorgeeUnshared
@@ -33,6 +33,7 @@ __all__ = [
     "BadBorgeeOption",
     "BadEndpoint",
     "BadOption",
+    "BorgeeAddressMissing",
     "BorgeeKeyInConfig",
     "BorgeeKeyMissing",
     "BorgeeUnshared",
@@ -176,6 +177,19 @@ class NotConfigured(CredentialError, ValueError):
         others = f" ({foreign} profile(s) there belong to other clients)" if foreign else ""
         super().__init__(
             f"No Canon credential: CANON_API_KEY is not set and {agents_file} has no profile{others}", fix=_SETUP
+        )
+
+
+class BorgeeAddressMissing(UsageError, ValueError):
+    """Borgee's block names no server."""
+
+    code = "borgee_address_missing"
+
+    def __init__(self, config_file: str) -> None:
+        super().__init__(
+            f"borgee.base_url is not set in {config_file}: Borgee has no server to connect to",
+            fix="canon-ops setup borgee",
+            file=config_file,
         )
 
 

@@ -90,7 +90,7 @@ def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], a
         try:
             wishes.append(_about(context, store, entry, timeout_s=timeout_s, apply=apply))
         except CanonOpsError as error:
-            problems.append(Problem(error.code, f"{entry.approval_id}: {error.what}", error.fix, error.file))
+            problems.append(Problem(error.code, f"{entry.approval_id}: {error.sentence}", error.fix, error.file))
             why = "whether Canon can be asked about it could not be found out"
             wishes.append(_wish(entry, Verdict(What.KEEP, why), entry, given_up=False))
     return _answer(wishes, problems, applied=apply)

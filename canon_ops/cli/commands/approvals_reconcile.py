@@ -142,7 +142,7 @@ def _carry_out(
                 ).counts  # fmt: skip
             except CanonOpsError as error:
                 counts["error"] += len(entries)
-                problems.append(Problem(error.code, error.what, error.fix, error.file))
+                problems.append(Problem(error.code, error.sentence, error.fix, error.file))
                 problems += _for_good(entries, error)
     return counts, problems
 

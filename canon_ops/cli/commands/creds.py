@@ -262,7 +262,7 @@ def _is_borgee(context: Context, platform: str | None, canon_profile: str | None
 
 
 def _problem(error: CanonOpsError) -> Problem:
-    return Problem(error.code, error.what, error.fix, error.file, error.line, error.column)
+    return Problem(error.code, error.sentence, error.fix, error.file, error.line, error.column)
 
 
 def _list_view(context: Context, found: Credentials) -> list[Block]:

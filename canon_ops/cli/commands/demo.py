@@ -75,7 +75,7 @@ def command(
         played.report,
         _closing(played.report),
         error.exit_code if error else ExitCode.DONE,
-        (Problem(error.code, error.what, error.fix, error.file, error.line, error.column),) if error else (),
+        (Problem(error.code, error.sentence, error.fix, error.file, error.line, error.column),) if error else (),
     )
 
 

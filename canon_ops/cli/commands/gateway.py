@@ -18,7 +18,8 @@ from canon_ops.errors import ExitCode
 from canon_ops.hermes.gateway import PlatformState, read_state
 from canon_ops.hermes.service import GatewayService, find_services
 from canon_ops.operate.restart_gateway import GatewayRestarted, restart_gateway
-from canon_ops.operate.status import GatewaySeen, InboxSeen, read_gateway
+from canon_ops.operate.status import read_gateway
+from canon_ops.operate.status_parts import GatewaySeen, InboxSeen
 
 __all__ = ["GatewayReport", "ServiceFound", "restart_command", "status_command"]
 
@@ -75,7 +76,8 @@ def status_command(context: Context) -> Result:
         view.append(Item(_MARKS.get(entry.state, Mark.ERROR), name, f"{entry.state}{why}"))
     if inbox is not None:
         mark = Mark.WARNING if inbox.in_doubt or inbox.trouble else Mark.INFO
-        view.append(Item(mark, "borgee inbox", inbox_words(inbox)))
+        fix = home.own_command("inbox list") if inbox.in_doubt else None
+        view.append(Item(mark, "borgee inbox", inbox_words(inbox), fix))
     if gateway.is_running:
         return Result(report, view)
     problem = Problem("gateway_not_running", "No gateway runs on this home.", fix=home.command(gateway.start_words))

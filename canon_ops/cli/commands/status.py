@@ -17,7 +17,8 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Result, Table
 from canon_ops.hermes.home_list import homes_beside
-from canon_ops.operate.status import ApprovalsSeen, GatewaySeen, HomeStatus, InboxSeen, PlatformSeen, read_status
+from canon_ops.operate.status import read_status
+from canon_ops.operate.status_parts import ApprovalsSeen, GatewaySeen, HomeStatus, InboxSeen, InTheWay, PlatformSeen
 from canon_ops.runtime.clock import SystemClock
 
 __all__ = ["StatusReport", "command"]
@@ -94,7 +95,8 @@ def _screen(context: Context, status: HomeStatus, now_ms: int) -> list[Block]:
         ours = f"canon-ops {host.canon_ops} in it" if host.canon_ops else "canon-ops is not in it"
         doubt = "" if host.audited else ", not audited"
         pairs.append(("Hermes", f"{host.hermes_version} on Python {host.python_version}{doubt}; {ours}"))
-    shown = [one for one in status.platforms if one.name == "canon" or is_used(one)]
+    used = [one for one in status.platforms if one.is_used]
+    shown = used or status.platforms[:1]
     pairs += [(platform.label, _platform_words(platform, now_ms)) for platform in shown]
     if credential := status.credential:
         agent = credential.agent_name or credential.agent_id or "an agent that only Canon knows"
@@ -108,12 +110,16 @@ def _screen(context: Context, status: HomeStatus, now_ms: int) -> list[Block]:
     if (approvals := status.approvals) and (approvals.due or approvals.damaged):
         view += _approvals_advice(context, approvals)
     view += stale_gateway(status.gateway)
-    view += [Item(Mark.ERROR, one.about, one.message, one.fix) for one in status.in_the_way]
+    view += [_item(one.about, one) for one in status.in_the_way]
     for name in status.registrations:
         again = context.home.own_command(f"setup canon --canon-profile {name}")
         told = f"The registration of {name} is unfinished; `profile cancel {name}` gives it up."
         view.append(Item(Mark.INFO, "registration", told, again))
     return view
+
+
+def _item(name: str, told: InTheWay) -> Item:
+    return Item(Mark.ERROR if told.is_fault else Mark.INFO, name, told.message, told.fix)
 
 
 def _approvals_words(approvals: ApprovalsSeen) -> str:
@@ -162,17 +168,12 @@ def _platform_words(platform: PlatformSeen, now_ms: int) -> str:
     return "; ".join(parts)
 
 
-def is_used(platform: PlatformSeen) -> bool:
-    """Whether a home has anything to do with a platform."""
-    return platform.plugin_enabled or platform.switched_on is not None or platform.inbox is not None
-
-
 def inbox_words(inbox: InboxSeen) -> str:
-    """``2 waiting, 1 running, 1 in doubt: canon-ops inbox list``."""
+    """``2 waiting, 1 running, 1 in doubt``."""
     if inbox.trouble:
         return f"its inbox cannot be read: {inbox.trouble}"
     words = f"{inbox.pending} waiting, {inbox.running} running"
-    return words + (f", {inbox.in_doubt} in doubt: canon-ops inbox list" if inbox.in_doubt else "")
+    return words + (f", {inbox.in_doubt} in doubt" if inbox.in_doubt else "")
 
 
 def gateway_words(gateway: GatewaySeen) -> str:
@@ -201,25 +202,28 @@ def stale_gateway(gateway: GatewaySeen | None) -> list[Block]:
 def _table(seen: tuple[HomeStatus, ...]) -> list[Block]:
     rows = []
     for status in seen:
-        canon = next((one for one in status.platforms if one.name == "canon"), None)
         credential = status.credential
         rows.append(
             (
                 status.hermes_profile,
                 status.gateway.state if status.gateway else "unknown",
-                (canon.state or ("enabled" if canon.plugin_enabled else "not enabled")) if canon else "unknown",
+                _state_of("canon", status),
                 (credential.agent_name or credential.agent_id or "?") if credential else "-",
                 credential.environment_id if credential else "-",
+                _state_of("borgee", status),
             )
         )
-    heads = ("profile", "gateway", "Canon", "agent", "environment")
-    troubled = [status for status in seen if status.in_the_way]
-    told = [
-        Item(Mark.ERROR, status.hermes_profile, one.message, one.fix)
-        for status in troubled
-        for one in status.in_the_way
-    ]
+    heads = ("profile", "gateway", "Canon", "agent", "environment", "Borgee")
+    told = [_item(status.hermes_profile, one) for status in seen for one in status.in_the_way]
     return [Table(heads, rows), *told] if rows else [Line("There is no Hermes profile.")]
+
+
+def _state_of(name: str, status: HomeStatus) -> str:
+    """What the gateway says of a platform, or whether it could connect it; ``-`` for one that is not used here."""
+    platform = next((one for one in status.platforms if one.name == name), None)
+    if platform is None:
+        return "unknown"
+    return platform.state or ("enabled" if platform.plugin_enabled else "not enabled" if platform.is_used else "-")
 
 
 def _span(ms: int) -> str:

@@ -14,7 +14,7 @@ from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.looking import read_inbox
 from canon_ops.durable import write_once
 from canon_ops.hermes.platform_health import PlatformHealth, StreamState, health_file
-from canon_ops.operate.status import InboxSeen
+from canon_ops.operate.status_parts import InboxSeen
 from canon_ops.runtime.clock import SystemClock
 from tests.support.borgee_receipts import a_receipt
 from tests.unit.cli.conftest import Runner
@@ -75,12 +75,13 @@ def hermes(home: Path) -> Path:
 def test_status_shows_borgee_where_it_is_used(program: Runner, hermes: Path) -> None:
     """State of the connection and of the inbox, with the command that goes on."""
     data = program("status", "--json").json["data"]["profiles"][0]
-    text = " ".join(program("status", terminal=True).out.split())
+    text = " ".join(program("status", "--color", "never", terminal=True).out.split())
 
     borgee = next(one for one in data["platforms"] if one["name"] == "borgee")
     assert (borgee["plugin_enabled"], borgee["switched_on"], borgee["state"]) == (True, True, "disconnected")
     assert (borgee["inbox"]["pending"], borgee["inbox"]["in_doubt"]) == (2, 1)
-    assert "enabled, switched on; disconnected; 2 waiting, 1 running, 1 in doubt: canon-ops inbox list" in text
+    assert "enabled, switched on; disconnected; 2 waiting, 1 running, 1 in doubt" in text
+    assert "1 message of Borgee in doubt: a person decides. fix: canon-ops inbox list" in text
 
 
 def test_status_shows_what_the_plugin_says_of_itself(program: Runner, hermes: Path) -> None:
@@ -117,4 +118,6 @@ def test_gateway_status_shows_the_inbox(program: Runner, hermes: Path) -> None:
 
     data = ran.json["data"]
     assert (ran.code, data["platforms"]["borgee"]["state"], data["inbox"]["running"]) == (0, "disconnected", 1)
-    assert "1 in doubt" in program("gateway", "status", terminal=True).out
+    shown = program("gateway", "status", "--hermes-home", str(hermes), "--color", "never", terminal=True)
+    text = " ".join(shown.out.split())
+    assert f"1 in doubt fix: canon-ops inbox list --hermes-home {hermes}" in text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from canon_ops.cli.aiming import aimed
+from canon_ops.hermes.aiming import aimed
 from tests.unit.cli.conftest import Runner
 
 
@@ -19,6 +20,11 @@ from tests.unit.cli.conftest import Runner
         ("canon-ops config get 'a;b|c' | head", "canon-ops config get 'a;b|c' -A- | head"),
         ("canon-ops config get a#b", "canon-ops config get a#b -A-"),
         ("canon-ops env set K --from-file <(pass show k)", "canon-ops env set K --from-file -A- <(pass show k)"),
+        (
+            "canon-ops setup canon   (it goes on with request 7)",
+            "canon-ops setup canon -A-   (it goes on with request 7)",
+        ),
+        ("canon-ops verify --quarantine, or a backup", "canon-ops verify --quarantine -A-, or a backup"),
         ("canon-ops undo --profile other", "canon-ops undo --profile other"),
         ("canon-ops undo -p other", "canon-ops undo -p other"),
         ("canon-ops undo --hermes-home=/h", "canon-ops undo --hermes-home=/h"),
@@ -43,3 +49,43 @@ def test_the_advice_of_a_failure_works_where_it_is_pasted(program: Runner, home:
 
     assert told.err.endswith(f"  fix: canon-ops history list --hermes-home '{folder}'\n")
     assert document.json["errors"][0]["fix"] == f"canon-ops history list --hermes-home '{folder}'"
+
+
+@pytest.mark.parametrize("words", [("status",), ("doctor", "--only", "creds.present")], ids=["status", "doctor"])
+def test_the_cure_of_a_finding_is_about_the_home_that_was_looked_at(
+    words: tuple[str, ...], program: Runner, home: Path
+) -> None:
+    """A credential that is missing in one profile is not to be set up in another: on the screen and in the document."""
+    work = home / ".hermes" / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / "config.yaml").write_text("plugins: {enabled: [canon-hermes]}\nplatforms: {canon: {enabled: true}}\n")
+    cure = "canon-ops setup canon --profile work"
+
+    shown, document = program(*words, "-p", "work"), program(*words, "-p", "work", "--json")
+
+    assert f"\t{cure}\n" in shown.out
+    assert cure in cures(document.json["data"])
+
+
+@pytest.mark.parametrize("words", [("status",), ("doctor", "--only", "creds.present")], ids=["status", "doctor"])
+def test_each_of_all_profiles_gets_its_own_cure(words: tuple[str, ...], program: Runner, home: Path) -> None:
+    """The default profile's as it is, every other one's with its folder."""
+    work = home / ".hermes" / "profiles" / "work"
+    work.mkdir(parents=True)
+    for folder in (home / ".hermes", work):
+        text = "plugins: {enabled: [canon-hermes]}\nplatforms: {canon: {enabled: true}}\n"
+        (folder / "config.yaml").write_text(text)
+
+    told = cures(program(*words, "--all-profiles", "--json").json["data"])
+
+    assert {f"canon-ops setup canon{aim}" for aim in ("", f" --hermes-home {work}")} <= set(told)
+
+
+def cures(data: Any) -> list[str]:
+    """Every cure in a document, whatever its form."""
+    if isinstance(data, list):
+        return [cure for one in data for cure in cures(one)]
+    if not isinstance(data, dict):
+        return []
+    here = [data[name] for name in ("fix", "command") if isinstance(data.get(name), str)]
+    return here + [cure for one in data.values() for cure in cures(one)]

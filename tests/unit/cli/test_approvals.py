@@ -183,7 +183,9 @@ def test_export(program: Runner, file: Path) -> None:
     """JSON and CSV hold the same; no cell is a formula."""
     rows = json.loads(program("approvals", "export").out)
     cells = list(csv.DictReader(io.StringIO(program("approvals", "export", "--format", "csv").out)))
+    document = program("approvals", "export", "--json").json["data"]
 
+    assert [row["approval_id"] for row in document["approvals"]] == [row["approval_id"] for row in rows]
     assert (
         [row["approval_id"] for row in rows]
         == [row["approval_id"] for row in cells]

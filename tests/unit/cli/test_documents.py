@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.canon_files import as_file, profile_entry
+from tests.support.fake_host import make_environment, put_hermes, script
 from tests.unit.cli.conftest import Runner
 from tests.unit.cli.test_outbox import outbox  # noqa: F401  # a fixture
 
@@ -48,7 +49,6 @@ def furnished(home: Path, outbox: Path) -> Path:  # noqa: F811
         (("status",), "profiles"),
         (("profile", "show", "ops"), "name"),
         (("profile", "export", "ops", "--output", "{home}/out.json"), "profiles"),
-        (("approvals", "export"), "approvals"),
         (("history", "show", "{id}"), "files"),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else None,
@@ -62,7 +62,7 @@ def test_what_a_furnished_home_answers(words: tuple[str, ...], filled: str, prog
 
     assert document["ok"] is True, document["errors"]
     assert filled in document["data"], sorted(document["data"])
-    assert document["data"][filled] or words[0] == "approvals"
+    assert document["data"][filled]
 
 
 def test_an_edit_in_an_editor(program: Runner, furnished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,3 +76,18 @@ def test_an_edit_in_an_editor(program: Runner, furnished: Path, monkeypatch: pyt
 
     assert (document["ok"], document["errors"]) == (True, [])
     assert document["data"]["changed"] is True and "+a: 1" in document["data"]["diff"]
+
+
+def test_a_gateway_that_was_restarted(program: Runner, furnished: Path, tmp_path: Path) -> None:
+    """Who ran before, who runs now, after how long, and what the new one says of each platform."""
+    unit = furnished.parent / ".config/systemd/user/hermes-gateway.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/x/bin/python -m hermes_cli.main gateway run\n")
+    put_hermes(python := make_environment(tmp_path / "env"))
+    state = {"pid": os.getpid(), "gateway_state": "running", "platforms": {"canon": {"state": "connecting"}}}
+    written = f"cat > '{furnished}/gateway_state.json' <<'END'\n{json.dumps(state)}\nEND\n"
+    script(python.parent / "hermes", f"#!/bin/sh\n{written}")
+
+    data = program("gateway", "restart", "--yes", "--python", str(python), "--json").json["data"]
+
+    assert (data["pid_before"], data["pid"], data["platforms"]) == (os.getppid(), os.getpid(), {"canon": "connecting"})

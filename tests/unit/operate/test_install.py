@@ -16,6 +16,7 @@ from canon_ops.errors import CanonOpsError, ExitCode, UsageError
 from canon_ops.files.transaction import ChangedUnderUs
 from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.homes import HermesHome, resolve_home
+from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.operate.edit_config import ManagedHome
 from canon_ops.operate.install import (
     Access,
@@ -515,3 +516,14 @@ def test_the_real_host_loads_what_was_installed(tmp_path: Path) -> None:
 
     assert outcome.verified == ("Hermes loads canon-hermes from its entrypoint.",)
     assert sorted(path.name for path in home.path.iterdir() if path.name != ".canon-ops") == [".env", "config.yaml"]
+
+
+@pytest.mark.parametrize("names", PLATFORMS.values(), ids=PLATFORMS)
+def test_the_plan_is_about_the_platform_that_is_installed(names: PlatformNames, site: Site) -> None:
+    """Its first sentence says with which platform this Hermes was tried, and names no other."""
+    prompts = Person(yes=True)
+
+    site.install(prompts, InstallOptions(platform=names, skip_package=True), dry_run=True)
+
+    (tried,) = [sentence for sentence in prompts.told if "was tried with" in sentence]
+    assert tried.endswith(f"this combination was tried with {names.label}.")

@@ -1,19 +1,21 @@
 """Advice for the home that the call was about.
 
 The lower floors say ``canon-ops undo ID`` and know nothing of ``--profile``. Pasted as it stands, that would work on
-another home than the one at fault. What the call was aimed by in its environment is there for the next one, too.
+another home than the one at fault. What the call was aimed by in its environment is there for the next one, too. Every
+finding of a doctor or a status, and every ``fix`` of an answer, passes here, whichever floor wrote it.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
+from canon_ops.lean import late_pattern
+
 __all__ = ["aimed"]
 
-_OWN = re.compile(r"canon-ops\s(?:[^'\"&|;<>\n#]|'[^']*'|\"[^\"]*\"|(?<=\S)#)+?(?=\s*(?:$|[&|;<>\n]|\s#))")
-_AIMED = re.compile(r"\s(?:-p|--profile|--hermes-home)(?:[\s=]|$)")
+_OWN = late_pattern(r"canon-ops\s(?:[^'\"&|;<>\n#]|'[^']*'|\"[^\"]*\"|(?<=\S)#)+?(?=\s*(?:$|[&|;<>\n]|\s[#(]|,\s))")
+_AIMED = late_pattern(r"\s(?:-p|--profile|--hermes-home)(?:[\s=]|$)")
 
 
 def aimed(fix: str | None, *, profile: str | None, hermes_home: Path | None) -> str | None:
