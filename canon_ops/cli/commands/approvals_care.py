@@ -150,7 +150,7 @@ def _unreadable(context: Context, store: ApprovalStore, error: RegistryDamaged, 
     if not quarantine:
         report = Verification(str(store.file), False, 0, (fault,), None)
         fix = "canon-ops approvals verify --quarantine, or put a backup back"
-        problem = Problem(error.code, error.what, fix, str(store.file))
+        problem = Problem(error.code, error.sentence, fix, str(store.file))
         return Result(report, (Item(Mark.ERROR, store.file.name, error.what, fix),), ExitCode.FAILED, (problem,))
     if not context.options.yes:
         lost = "Approvals that are open in it can no longer be followed from here"

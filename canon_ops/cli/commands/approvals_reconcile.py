@@ -155,7 +155,7 @@ def _for_good(entries: Sequence[Entry], error: CanonOpsError) -> list[Problem]:
     over = [entry.approval_id for entry in entries if kept_because(entry, now_ms=now_ms) is None]
     if not over:
         return []
-    said = f"{len(over)} of them can be answered no more; with that key gone for good, they can only be given up"
+    said = f"{len(over)} of them can be answered no more; with that key gone for good, they can only be given up."
     return [Problem("approvals_unsettled", said, f"canon-ops approvals abandon {' '.join(over)}")]
 
 

@@ -86,7 +86,7 @@ def command(context: Context, every: float, within: float, words: str | None) ->
         try:
             entries = store.read().entries
         except LockTimeout as error:
-            context.say(f"{error.what} The next look is in {every:g} s.")
+            context.say(f"{error.sentence} The next look is in {every:g} s.")
         else:
             watched, news = look(watched, entries, now_ms=clock.now_ms(), within_ms=within * 60_000)
             for one in news:

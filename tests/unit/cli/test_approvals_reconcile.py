@@ -173,7 +173,9 @@ def test_an_agent_without_a_key_here(program: Runner, user: User, canon: CanonSa
 
     root["hermes-2"]["expiresAt"] = 1
     store.file.write_text(json.dumps(root))
-    fixes = [error["fix"] for error in program("approvals", "reconcile", "--apply", "--json").json["errors"]]
+    errors = program("approvals", "reconcile", "--apply", "--json").json["errors"]
+    fixes = [error["fix"] for error in errors]
+    assert all(error["message"].endswith(".") for error in errors)
     assert "canon-ops approvals abandon hermes-2" in fixes
 
 

@@ -92,6 +92,7 @@ class TestList:
         ran = program("creds", "list")
 
         assert (ran.code, ran.out) == (4, "")
+        assert ran.err.splitlines()[0].endswith("agents.json has no profile.")
         assert "fix: canon-ops setup canon\n" in ran.err
 
     def test_borgee_alone_is_no_problem_of_canon(self, program: Runner, user: User) -> None:
