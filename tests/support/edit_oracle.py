@@ -76,6 +76,7 @@ def assert_dropped(text: str, after: str, path: Path) -> None:
     lines = _on_lines(text, path)
     going = [*_directly_above(text, path), *lines]
     in_block = _is_in_block(text, path)
+    closing = ("above", path) in [old[words] for words in new]  # it stays, and now may close what is held below
     for words, owner in old.items():
         is_own = owner[1][: len(path)] == path
         goes = is_own and any(line.endswith(words) for line in going)
@@ -84,7 +85,7 @@ def assert_dropped(text: str, after: str, path: Path) -> None:
             continue
         assert not (goes and in_block), (words, owner, path, text, after)
         now = new[words]
-        if is_own:
+        if is_own or (closing and owner[0] == "tail" and path[: len(owner[1])] == owner[1]):
             assert now[0] != "beside" or not in_block, (words, owner, now, path, text, after)
         else:
             assert same_owner((owner[0], _moved_up(owner[1], path)), now), (words, owner, now, path, text, after)
