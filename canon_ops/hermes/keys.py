@@ -39,6 +39,7 @@ _NEAR = 0.85
 _DISPLAY_INSTEAD = "display.platforms.{name}.{key}"
 
 # A variable that calls itself a key is one; in config.yaml that may be a key of the keyboard.
+_ITEM = late_pattern(r"(\[\d+\]|\.\d+)$")  # of a list
 _ANY_KEY = late_pattern(r"(^|_)KEY(_[A-Z0-9]+)?$")
 _PUBLIC = frozenset({"CANON_FIREBASE_API_KEY", "BORGEE_API_KEY_REF"})
 
@@ -76,8 +77,8 @@ def find_key(name: str, file: KeyFile) -> KnownKey | None:
 
 
 def near_key(name: str, file: KeyFile) -> str | None:
-    """The known key that ``name`` is probably a misspelling of; None for a known one and for one that is unlike any."""
-    if find_key(name, file) is not None:
+    """The known key that ``name`` is probably a misspelling of; None for a known one, an item of it, and one unlike any."""
+    if find_key(name, file) is not None or find_key(_ITEM.sub("", name), file) is not None:
         return None
     maybe = [known for where, known in _BY_NAME if where is file and _may_be_near(name, known)]
     if not maybe:

@@ -118,6 +118,16 @@ def test_set_warns_of_a_key_that_nobody_reads(program: Runner, config: Path, key
     assert (ran.code, ran.err) == (0, said)
 
 
+@pytest.mark.parametrize("key", ["plugins.enabled[0]", "plugins.enabled.0"])
+def test_an_item_of_a_known_list_is_no_misspelling(program: Runner, config: Path, key: str) -> None:
+    """It is set as asked, and nothing is said of a key that is known."""
+    config.write_text("plugins:\n  enabled: [a]\n")
+
+    ran = program("config", "set", key, "x")
+
+    assert (ran.code, ran.err) == (0, "")
+
+
 # -- list, path, validate, diff ------------------------------------------------------------------------------
 
 
