@@ -77,7 +77,7 @@ def find_key(name: str, file: KeyFile) -> KnownKey | None:
 
 
 def near_key(name: str, file: KeyFile) -> str | None:
-    """The known key that ``name`` is probably a misspelling of; None for a known one, an item of it, and one unlike any."""
+    """The known key that ``name`` is probably a misspelling of; None for a known one, its items, and one unlike any."""
     if find_key(name, file) is not None or find_key(_ITEM.sub("", name), file) is not None:
         return None
     maybe = [known for where, known in _BY_NAME if where is file and _may_be_near(name, known)]

@@ -12,6 +12,7 @@ import pytest
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.dotenv_editor import DotenvDocument
 from tests.property.test_config_editor import check_add, check_grow, check_set, check_unset
+from tests.support.comment_oracle import numbered
 from tests.support.config_oracle import every_place
 
 pytestmark = pytest.mark.host
@@ -63,7 +64,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("way", ["first run", "plugins enable", "config set"])
 def test_every_edit_of_a_file_that_hermes_wrote(written: dict[str, str], way: str) -> None:
     """Set, unset, new keys and new items at every place of each file, under the same proofs as the corpus."""
-    text = written[way]
+    text = numbered(written[way])
     places = every_place(text)
     assert places
 
