@@ -151,7 +151,7 @@ def _unreadable(context: Context, store: ApprovalStore, error: RegistryDamaged, 
         report = Verification(str(store.file), False, 0, (fault,), None)
         fix = "canon-ops approvals verify --quarantine, or put a backup back"
         problem = Problem(error.code, error.sentence, fix, str(store.file))
-        return Result(report, (Item(Mark.ERROR, store.file.name, error.what, fix),), ExitCode.FAILED, (problem,))
+        return Result(report, (Item(Mark.ERROR, store.file.name, error.sentence, fix),), ExitCode.FAILED, (problem,))
     if not context.options.yes:
         lost = "Approvals that are open in it can no longer be followed from here"
         require_consent(context.prompts, f"Move {store.file} aside? {lost}.")
