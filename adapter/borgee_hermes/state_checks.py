@@ -80,11 +80,15 @@ def look_at_inbox(examination: Examination) -> Answer:
     waiting, oldest_s = stats.by_status[State.PENDING], stats.oldest_pending_s
     age_s = examination.clock.now_ms() / 1_000 - oldest_s if oldest_s is not None else 0.0
     if oldest_s is not None and age_s > LATE_S and not stats.blocked:
-        told = f"{waiting} Borgee messages wait; the oldest came {_time(oldest_s)}."
+        told = f"{_messages(waiting)}; the oldest came {_time(oldest_s)}."
         fix = Fix(examination.home.command("gateway restart") + "   (a gateway takes up what waits)")
         return Finding(Status.WARNING, told, fix, Place(str(path)), counts)
-    told = f"{waiting} Borgee messages wait." if waiting else "No Borgee message waits."
+    told = f"{_messages(waiting)}." if waiting else "No Borgee message waits."
     return Finding(Status.OK, told, at=Place(str(path)), data=counts)
+
+
+def _messages(waiting: int) -> str:
+    return "1 Borgee message waits" if waiting == 1 else f"{waiting} Borgee messages wait"
 
 
 def _open_to_others(file: Path) -> Finding | None:
@@ -112,7 +116,7 @@ def look_at_quarantine(examination: Examination) -> Answer:
     found = [
         Finding(
             Status.WARNING,
-            f"{one.session_key} waits for a decision about receipt {one.by_seq}; {one.waiting} messages behind it.",
+            f"{one.session_key} {one.told}.",
             Fix(examination.command(f"inbox show {one.by_seq}") + "   (then inbox discard, or inbox requeue)"),
             Place(str(path)),
             {"session_key": one.session_key, "seq": one.by_seq, "waiting": one.waiting},

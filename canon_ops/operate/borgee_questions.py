@@ -55,7 +55,8 @@ def ask_address(prompts: Prompts, answers: BorgeeAnswers, *, known: str | None, 
         )
         loopback = prompts.confirm(question, default=allowed)
     if not loopback:
-        raise BadAnswer("--base-url", "plain http is not allowed", fix="give the https address of the server")
+        fix = "give the https address of the server, or add --allow-insecure-loopback: it is on this very machine"
+        raise BadAnswer("--base-url", "plain http is not allowed", fix=fix)
     return origin, True
 
 

@@ -57,6 +57,12 @@ class Blocked:
     by_seq: int
     waiting: int
 
+    @property
+    def told(self) -> str:
+        """What to say behind the name of the session."""
+        messages = "1 message" if self.waiting == 1 else f"{self.waiting} messages"
+        return f"waits for a decision about receipt {self.by_seq}; {messages} behind it"
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 import click
 
@@ -181,9 +182,7 @@ def show_command(context: Context, seq: int) -> Result:
     SEQ is its number in inbox list.
     """
     path = inbox_file(context.home.path)
-    receipt = read_once(path, SCHEMA, store.get, seq)
-    if receipt is None:
-        raise NotFoundError(f"There is no receipt {seq} in {path}", fix="canon-ops inbox list", file=str(path))
+    receipt = _found(path, seq)
     blocked = read_once(path, SCHEMA, operator.stats).blocked
     behind = next((each.waiting for each in blocked if each.by_seq == seq), 0)
     report = ReceiptReport(
@@ -226,7 +225,7 @@ def stats_command(context: Context) -> Result:
         Item(
             Mark.WARNING,
             each.session_key,
-            f"waits for a decision about receipt {each.by_seq}; {each.waiting} messages behind it",
+            each.told,
             fix=f"canon-ops inbox show {each.by_seq}",
         )
         for each in found.blocked
@@ -268,12 +267,22 @@ def requeue_command(context: Context, seq: int, confirm: bool) -> Result:
     return _decide(context, Request("requeue", seq, confirm), None)
 
 
+def _found(path: Path, seq: int) -> Receipt:
+    try:
+        receipt = read_once(path, SCHEMA, store.get, seq)
+    except NoDatabase as exc:
+        raise NotFoundError(
+            f"There is no receipt {seq}: no Borgee message has been stored yet", fix="canon-ops doctor --area borgee"
+        ) from exc
+    if receipt is None:
+        raise NotFoundError(f"There is no receipt {seq} in {path}", fix="canon-ops inbox list", file=str(path))
+    return receipt
+
+
 def _decide(context: Context, request: Request, question: str | None) -> Result:
     path = inbox_file(context.home.path)
     seq = request.ingest_seq
-    receipt = read_once(path, SCHEMA, store.get, seq)
-    if receipt is None:
-        raise NotFoundError(f"There is no receipt {seq} in {path}", fix="canon-ops inbox list", file=str(path))
+    receipt = _found(path, seq)
     if receipt.status not in UNDECIDED:
         said = f"Receipt {seq} is {receipt.status.value}, not quarantined: there is nothing to decide."
         return Result(Decision(seq, False, None), (Line(said, Mark.INFO),), ExitCode.FAILED)
@@ -333,10 +342,14 @@ def _shown(receipt: Receipt, behind: int) -> Sequence[Block]:
     advice = Item(
         Mark.WARNING,
         receipt.status.value.replace("_", " "),
-        f"nobody knows how far its turn came; {behind} later messages of its session wait",
+        f"nobody knows how far its turn came; {_later(behind)}",
         fix=f"canon-ops inbox discard {receipt.ingest_seq}, or inbox requeue to run it again",
     )
     return (Fields(pairs), advice)
+
+
+def _later(behind: int) -> str:
+    return "1 later message of its session waits" if behind == 1 else f"{behind} later messages of its session wait"
 
 
 def _cut(text: str, most: int = _TEXT_CHARS) -> str:

@@ -41,6 +41,7 @@ def test_a_home_without_an_inbox_has_nothing_to_show(program: Runner, home: Path
     assert program("inbox", "stats", "--json").json["data"]["exists"] is False
     ran = program("inbox", "show", "1")
     assert (ran.code, ran.out) == (1, "")
+    assert "no Borgee message has been stored yet" in ran.err
     assert not (home / ".hermes").exists()
 
 
@@ -63,6 +64,7 @@ def test_a_receipt_says_how_far_it_came(program: Runner, inbox: Path) -> None:
     assert data["receipt"]["outcome"] == "quarantined_without_existing_session"
     assert (data["waiting_behind"], data["source_text"]) == (1, "text\n1")
     assert "canon-ops inbox discard 1" in ran.out
+    assert "1 later message of its session waits" in ran.out
     assert program("inbox", "show", "9").code == 1
 
 
@@ -73,6 +75,10 @@ def test_stats_name_the_session_that_waits(program: Runner, inbox: Path) -> None
     assert data["by_status"]["quarantined"] == 1
     assert data["blocked"] == [{"session_key": S1, "by_seq": 1, "waiting": 1}]
     assert data["oldest_pending_at"] == "2027-01-15T08:00:00Z"
+    assert "waits for a decision about receipt 1; 1 message behind it" in program("inbox", "stats").out
+    write_once(inbox, SCHEMA, store.insert, a_receipt("m-4", "channel-1"), now_s=1.8e9)
+    assert "receipt 1; 2 messages behind it" in program("inbox", "stats").out
+    assert "2 later messages of its session wait" in program("inbox", "show", "1").out
 
 
 def test_only_a_quarantined_receipt_can_be_decided_about(program: Runner, inbox: Path) -> None:

@@ -239,6 +239,14 @@ def test_a_refusal_names_its_reason_and_writes_nothing(
     assert list(machine.hermes.iterdir()) == []
 
 
+def test_a_server_on_this_machine_is_told_how_it_is_allowed(machine: BorgeeMachine) -> None:
+    """2.3: its address has no https form; what allows it stands in the advice."""
+    with pytest.raises(BadAnswer) as refused:
+        machine.setup(machine.answers(allow_insecure_loopback=None))
+
+    assert "--allow-insecure-loopback" in str(refused.value.fix)
+
+
 @pytest.mark.parametrize(
     ("config", "error"),
     [
