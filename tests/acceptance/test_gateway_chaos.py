@@ -24,6 +24,7 @@ from canon_ops.sandbox.server import CanonSandbox
 from tests.support.crash_canon import answer_questions
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -128,7 +129,7 @@ TROUBLE: Final[dict[str, dict[str, Any]]] = {
     **{name: FAULTS[name] for name in ("event-duplicate", "event-duplicate-new-id", "send-500-after-commit")},
     "stream-drop": {"every": 29},
     "send-lost-response": {"every": 7},
-    # a request whose answer is lost is there: it is asked for by its id, and nobody is asked twice
+    # a card of which nobody knows whether it was made is taken back, answered or not; the host asks in words instead
     "interaction-500-after-commit": {"every": 4},
     "interaction-lost-response": {"every": 5, "skip": 2},
     # asked again a moment later
@@ -161,7 +162,7 @@ def visit(stage: Stage, room: str) -> dict[str, str]:
 
 
 def test_people_are_asked_once_and_files_go_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """S7.47, D1, D16 and D17 under load: a question, a decision and a file each come exactly once, whatever fails."""
+    """S7.47, D1, D16 and D17 under load: each question is put once, each file sent once, and no card is left behind."""
     tmp_path.joinpath("report.pdf").write_bytes(PDF)
     options, leave = CanonOptions(journal_entries=100_000), {"HERMES_ALLOW_PRIVATE_URLS": "true"}
     with canon_stage(tmp_path, options=options, limit_per_occasion=2, dotenv=leave) as stage:
@@ -187,6 +188,7 @@ def test_people_are_asked_once_and_files_go_once(tmp_path: Path, capsys: pytest.
         said = [entry for room in rooms for entry in box.transcript(room) if entry["origin"] == "agent"]
         answers = {message: [answer["text"] for answer in box.wait("answer", to=message)] for message in asked}
         requests, journal, breaches = human.interactions(), noted(box), box.breaches()
+        wait_until(lambda: {one["state"] for one in human.interactions()} == {"gone"})
 
     finals = [entry for entry in said if entry["metadata"]["turnSemantics"] == "turn_complete"]
     sent = Counter(str(entry["metadata"].get("turnId")) for entry in said if entry.get("attachments"))
@@ -197,7 +199,6 @@ def test_people_are_asked_once_and_files_go_once(tmp_path: Path, capsys: pytest.
     assert answers == {message: [text] for message, text in asked.items()}
     assert len(finals) == len(asked) == GUESTS * 2 * len(SCENES)
     assert kinds == {"input": GUESTS * 4, "approval": GUESTS * 2}
-    assert [one for one in requests if one["state"] == "pending"] == []
     assert sorted(sent.values()) == [1] * (GUESTS * 2)
     assert {fault.kind.name: fault.fired for fault in armed} == {name: journal[name] for name in TROUBLE}
     assert [name for name in TROUBLE if not journal[name]] == []
