@@ -227,6 +227,19 @@ async def test_another_text_does_not_replace_what_may_have_landed() -> None:
     assert "refused to replace" in other.reason and len(canon.attempts) == 1
 
 
+async def test_a_lost_answer_is_not_forgotten_for_a_later_refusal() -> None:
+    """S7.34: of three quick attempts the first may have landed, so the last one's 503 does not free the place."""
+    after_a_lost_one = ServiceTrouble(503, None, "busy")
+    after_a_lost_one.may_have_landed = True
+    desk = Desk(canon := Canon(after_a_lost_one), loose=True)
+    await desk.deliver(final("first"))
+
+    other = await desk.deliveries.attempt(final("second"))
+
+    assert isinstance(other, Failed) and "refused to replace" in other.reason
+    assert len(canon.attempts) == 1
+
+
 async def test_two_equal_messages_have_two_ids() -> None:
     """S7.32: the first one settled, so the second is a new message, not a repetition."""
     canon = Canon()
