@@ -111,13 +111,13 @@ first-hour: $(STAMP)  ## walk the README as somebody new with a clean home, up t
 	$(BIN)/python -m scripts.first_hour
 
 test-fleet: $(STAMP) test-tools  ## the example playbook: FLEET_HOMES=20 homes from nothing to healthy, again, and after harm (ansible-core in .hosts, once)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_fleet.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_fleet.py tests/acceptance/test_documented.py $(TEST_ARGS)
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	WORKERS=$(WORKERS) scripts/test_wheel.sh $(PYTHON)
 
 crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_creds_crash.py tests/acceptance/test_setup_borgee_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_creds_crash.py tests/acceptance/test_setup_borgee_crash.py tests/acceptance/test_registration_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
 
 test-busy: $(STAMP)  ## what people say into running turns, and are asked by them, in every kind of room and session
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_busy.py tests/acceptance/test_gateway_people.py $(TEST_ARGS)
@@ -141,7 +141,7 @@ storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have agains
 	$(BIN)/python -m pytest -m long tests/acceptance/test_gateway_storm.py $(TEST_ARGS)
 
 crash-approvals: $(STAMP)  ## ten thousand interleavings over one approval, with kills; and kills between any two steps of its files
-	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py tests/unit/canon_hermes_plugin/approvals/test_trail_crashes.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py tests/unit/canon_hermes_plugin/approvals/test_trail_crashes.py tests/unit/canon_hermes_plugin/approvals/test_service.py $(TEST_ARGS)
 
 soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault for SOAK_S seconds (an hour)
 	SOAK_S=$(or $(SOAK_S),3600) $(BIN)/python -m pytest -m long -s tests/acceptance/test_borgee_soak.py $(TEST_ARGS)
