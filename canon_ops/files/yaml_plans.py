@@ -2,8 +2,8 @@
 
 What yaml-edit does well is left to it: values, new keys, new items. Three things are spliced, since
 people do them otherwise: an entry of a block is removed with its whole lines and the comments directly above it;
-everything inside brackets (:mod:`yaml_flow`); and what follows the document's last value stays behind a new last entry,
-so that no comment gets another owner.
+everything inside brackets (:mod:`yaml_flow`); and a new entry begins below the comments that are indented deeper than
+it, above all others, so that no comment gets another owner (decision 0058).
 """
 
 from __future__ import annotations
