@@ -385,7 +385,7 @@ class BorgeeRuntime:
         await asyncio.shield(self._stopping)
 
     async def _stop(self) -> None:
-        if self._starting is not None:
+        if self._starting is not None and not self._starting.done():
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
         if not self._is_undone:  # a start that failed has done that itself

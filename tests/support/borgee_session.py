@@ -16,7 +16,7 @@ from borgee_hermes.bpp.port import Handlers
 from borgee_hermes.bpp.state import ConnectionState, Status
 from borgee_hermes.bpp.values import User
 
-__all__ = ["AGENT", "Done", "FakeBurst", "FakeDelivery", "FakeSession", "said"]
+__all__ = ["AGENT", "BURST", "Done", "FakeBurst", "FakeDelivery", "FakeSession", "said"]
 
 T = TypeVar("T")
 BURST = Limits().burst_events
