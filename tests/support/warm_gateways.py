@@ -90,6 +90,7 @@ class _WaitingGateways:
         return _Fork(report)
 
     def _end(self) -> None:
+        self._channel.shutdown(socket.SHUT_RDWR)  # a forked child of ours may hold this end, too
         self._channel.close()
         self._process.wait(_LIMIT_S)
 
