@@ -334,6 +334,7 @@ def test_an_unknown_kind_is_skipped(peer: Peer, box: BorgeeSandbox) -> None:
 
     assert peer.take()["body"] == "hello"
     assert struck.fired == 1
+    assert peer.status == "online"  # before the count: one that is made anew is not counted yet
     assert box.human.connections()["accepted"] == 1
 
 
