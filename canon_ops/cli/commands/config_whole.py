@@ -126,7 +126,7 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
         for fault in validate_config(ConfigDocument.parse(plan.after, str(plan.file))):
             if fault.severity != "info":
                 context.say(f"Warning: line {fault.line}: {fault.message}")
-        return _agreed(context, writing, plan, "Write this?")
+        return _agreed(context, writing, plan, write)
 
     written = edit_in_editor(writing, editor_of(context.environ), context.prompts, show_and_write)
     report = ConfigWritten(written.changed, written.files, written.diff, written.history_id, write.dry_run)
@@ -225,7 +225,7 @@ def heal_command(context: Context, since: str | None, write: WriteOptions) -> Re
         return _nothing_to_heal(context, write)
     plan, loss, healed = planned
     _learn(context, plan)
-    written = _agreed(context, writing, plan, "Write this?")
+    written = _agreed(context, writing, plan, write)
     report = HealReport(
         since=loss.since,
         command=loss.command,
@@ -259,11 +259,12 @@ def _learn(context: Context, plan: ConfigPlan) -> None:
         learn_text(context.redact, plan.file, text or b"")
 
 
-def _agreed(context: Context, writing: Writing, plan: ConfigPlan, question: str) -> Written:
-    """Show the difference, ask, write."""
+def _agreed(context: Context, writing: Writing, plan: ConfigPlan, write: WriteOptions) -> Written:
+    """Show the difference, ask, write; the answer shows it itself where nobody is asked before."""
     if plan.changed and not writing.dry_run:
-        context.prompts.note(writing.written(plan.changes, None).diff.rstrip("\n"))
-        require_consent(context.prompts, question)
+        if not (context.options.yes and write.diff):
+            context.prompts.note(writing.written(plan.changes, None).diff.rstrip("\n"))
+        require_consent(context.prompts, "Write this?")
     return carry_out(writing, plan)
 
 

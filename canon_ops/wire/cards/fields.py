@@ -8,7 +8,7 @@ Source: canon-adapter R12.7-R12.10.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from canon_ops.wire.cards.forms import CHOICE, DATE, RIGHT_FIELDS
@@ -84,18 +84,26 @@ class _Field:
             errors.append(f"{path} must be an object")
             return
         errors += unsupported_keys(value, FIELD_KEYS, path)
-        explain_id(value.get("id"), f"{path}.id", self._seen, errors)
-        LABEL.explain(value.get("label"), f"{path}.label", errors)
-        kind = value.get("type")
-        if not isinstance(kind, str) or kind not in FIELD_TYPES:
-            errors.append(f"{path}.type is not a supported field type")
-            kind = None
+        kind = _explain_kind(value, FIELD_TYPES, "is not a supported field type", self._seen, path, errors)
         _optional(value, "placeholder", PLACEHOLDER, path, errors)
         for name in ("required", "allowOther", "sensitive"):
             _optional(value, name, Boolean, path, errors)
         _explain_choices_of_field(value, kind, path, errors)
         _explain_numbers(value, kind, path, errors)
         _explain_line_items(value, kind, path, errors)
+
+
+def _explain_kind(
+    value: Mapping[str, Any], kinds: Collection[str], otherwise: str, seen: set[str], path: str, errors: Errors
+) -> str | None:
+    """What fields and columns begin with: id, label, type; gives the type when it is one of ``kinds``."""
+    explain_id(value.get("id"), f"{path}.id", seen, errors)
+    LABEL.explain(value.get("label"), f"{path}.label", errors)
+    kind = value.get("type")
+    if isinstance(kind, str) and kind in kinds:
+        return kind
+    errors.append(f"{path}.type {otherwise}")
+    return None
 
 
 def _explain_choices_of_field(value: Mapping[str, Any], kind: str | None, path: str, errors: Errors) -> None:
@@ -156,12 +164,7 @@ class _Column:
             errors.append(f"{path} must be an object")
             return
         errors += unsupported_keys(value, COLUMN_KEYS, path)
-        explain_id(value.get("id"), f"{path}.id", self._seen, errors)
-        LABEL.explain(value.get("label"), f"{path}.label", errors)
-        kind = value.get("type")
-        if not isinstance(kind, str) or kind not in COLUMN_TYPES:
-            errors.append(f"{path}.type must be one of {', '.join(COLUMN_TYPES)}")
-            kind = None
+        kind = _explain_kind(value, COLUMN_TYPES, f"must be one of {', '.join(COLUMN_TYPES)}", self._seen, path, errors)
         for name in ("required", "allowOther"):
             _optional(value, name, Boolean, path, errors)
         if kind == "select" and not isinstance(value.get("choices"), list):

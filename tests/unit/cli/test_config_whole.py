@@ -390,6 +390,7 @@ def test_edit_saves_what_the_editor_left(
 
     assert ran.code == 0
     assert ran.out.endswith("+a: 1\n")
+    assert "+a: 1" not in ran.err, "shown once, where nobody is asked in between"
     assert config.read_text() == CONFIG + "a: 1\n"
 
 
