@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 
 from tests.support.host_leaks import close_ledgers
 from tests.support.order import dealt_out
+from tests.support.own_home import move_out
 
 FAULTS = "faults"
 """The property under which a test reports how often faults fired and were met: ``[[name, fired, met], ...]``."""
@@ -36,7 +38,8 @@ def module_of(item: pytest.Item) -> str:
 
 
 def pytest_configure() -> None:
-    """What starts a run in the background may leave it deaf to signals, and its children would inherit that."""
+    """A home of our own. What starts a run in the background may leave it deaf to signals, and its children with it."""
+    move_out(os.environ)
     for number, hears in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, hears)

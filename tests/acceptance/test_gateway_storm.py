@@ -284,11 +284,13 @@ async def test_a_slow_identity(box: CanonSandbox) -> None:
 
 
 @pytest.mark.parametrize("name", storm.VERBS)
-async def test_trouble_with_a_message_from_outside(box: CanonSandbox, name: str) -> None:
+async def test_trouble_with_a_message_from_outside(box: CanonSandbox, tmp_path: Path, name: str) -> None:
     """11.8: a malformed answer is never a success, and a message whose answer was lost is stored once."""
     fault = box.fault(name)
 
-    result = await send_standalone(platform_config(box), box.endpoints.conversation_id, "hello", refusal=lambda: None)
+    result = await send_standalone(
+        platform_config(box), box.endpoints.conversation_id, "hello", refusal=lambda: None, home=tmp_path
+    )
 
     stored = [entry for entry in box.transcript() if entry["origin"] == "agent"]
     assert ("success" in result, fault.fired) == (storm.VERBS[name], 1), result
