@@ -110,8 +110,8 @@ test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outsi
 first-hour: $(STAMP)  ## walk the README as somebody new with a clean home, up to a green doctor; writes docs/first-hour.md
 	$(BIN)/python -m scripts.first_hour
 
-test-fleet: $(STAMP) test-tools  ## the example playbook: FLEET_HOMES=20 homes from nothing to healthy, again, and after harm (ansible-core in .hosts, once)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_fleet.py tests/acceptance/test_documented.py $(TEST_ARGS)
+test-fleet: $(STAMP) test-tools  ## the example playbook: FLEET_HOMES=20 homes from nothing to healthy, again, and after harm; what its page and the Kubernetes manifests say (tools in .hosts, once)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_fleet.py tests/acceptance/test_kubernetes.py tests/acceptance/test_documented.py $(TEST_ARGS)
 
 test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh environment and run the suite against it
 	WORKERS=$(WORKERS) scripts/test_wheel.sh $(PYTHON)

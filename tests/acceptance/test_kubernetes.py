@@ -32,6 +32,7 @@ def validate(*files: Path, version: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["1.29", "1.37"])
 def test_the_manifests_are_of_the_form_that_kubernetes_wants(version: str) -> None:
     """From the first version in which a volume can be one pod's alone to the newest that is known."""
@@ -42,6 +43,7 @@ def test_the_manifests_are_of_the_form_that_kubernetes_wants(version: str) -> No
     assert "WARN" not in done.stdout
 
 
+@pytest.mark.long
 def test_a_wrong_field_is_found(tmp_path: Path) -> None:
     """The validator looks."""
     spoilt = tmp_path / "agent.yaml"
@@ -133,6 +135,7 @@ def test_a_key_that_is_refused_ends_the_start(pod: Pod) -> None:
     assert "CANON_API_KEY" not in (pod.folder / "data/hermes/.env").read_text()
 
 
+@pytest.mark.long
 def test_a_new_key_is_taken_over_at_the_next_start(pod: Pod, box: CanonSandbox) -> None:
     """Changing the Secret and restarting the pod is all that a rotation takes."""
     pod.prepare()

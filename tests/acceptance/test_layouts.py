@@ -90,6 +90,7 @@ def gateway_state(host: LayoutHost) -> str:
     return state
 
 
+@pytest.mark.long
 def test_an_environment_made_by_uv(tmp_path: Path, tool: Tool, box: CanonSandbox) -> None:
     """BR-32: no pip there; the launcher on PATH leads to it, and Hermes' own uv installs into it."""
     host = uv_host(tmp_path)

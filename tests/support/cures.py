@@ -48,7 +48,14 @@ def _told_by(file: Path) -> Iterator[Told]:
     values = _values(tree, _module_of(file))
     if not any(sign in text for text in (source, *values.values()) for sign in _SIGNS):
         return
+    signs = (*_SIGNS, *(name for name, text in values.items() if any(sign in text for sign in _SIGNS)))
+    lines = source.splitlines()
     for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))):
+        if isinstance(scope, ast.FunctionDef):
+            first = min((decorator.lineno for decorator in scope.decorator_list), default=scope.lineno)
+            own = "\n".join(lines[first - 1 : scope.end_lineno])
+            if not any(sign in own for sign in signs):
+                continue
         known = {**values, **_assigned(scope, values)} if isinstance(scope, ast.FunctionDef) else values
         nodes = list(_own_nodes(scope))
         parts = {id(part) for node in nodes for part in _parts(node)}
@@ -154,22 +161,21 @@ def uncured() -> list[tuple[str, str]]:
     A class that writes its own cure is looked at where it does so.
     """
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in _sources()}
-    classes = {node.name: node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    kept = (ast.ClassDef, ast.Call)
+    nodes = {file: [node for node in ast.walk(tree) if isinstance(node, kept)] for file, tree in trees.items()}
+    classes = {node.name: node for found in nodes.values() for node in found if isinstance(node, ast.ClassDef)}
+    ours = {name for name in (*classes, "CanonOpsError") if _is_ours(name, classes)}
+    asking = {name for name in ours if _init(name, classes) is None}  # whoever makes one says its cure
     found = []
-    for file, tree in trees.items():
+    for file in trees:
         name_of_file = _name_of(file)
-        for node in ast.walk(tree):
-            place = f"{name_of_file}:{getattr(node, 'lineno', 0)}"
+        for node in nodes[file]:
+            place = f"{name_of_file}:{node.lineno}"
             if isinstance(node, ast.Call):
-                module, _, name = ast.unparse(node.func).rpartition(".")
-                if (
-                    module != "click"
-                    and _is_ours(name, classes)
-                    and _init(name, classes) is None
-                    and not _has_cure(node)
-                ):
+                name = _last_name(node.func)
+                if name in asking and not _has_cure(node) and ast.unparse(node.func) != f"click.{name}":
                     found.append((name, place))
-            elif isinstance(node, ast.ClassDef) and _is_ours(node.name, classes) and node.name != "CanonOpsError":
+            elif node.name in ours and node.name != "CanonOpsError":
                 calls = [
                     call
                     for call in ast.walk(_own_init(node) or ast.Pass())
@@ -188,6 +194,10 @@ def _folders() -> list[Path]:
 
 def _sources() -> list[Path]:
     return [file for folder in _folders() for file in folder.rglob("*.py")]
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _has_cure(call: ast.Call) -> bool:

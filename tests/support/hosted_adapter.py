@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from canon_hermes_plugin import probe
 from canon_hermes_plugin.active import ActiveSet
@@ -24,6 +25,7 @@ from canon_hermes_plugin.host import load_host
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.ports import HostPort
 from canon_hermes_plugin.runtime import CanonRuntime
+from canon_hermes_plugin.turn import machine
 from canon_ops.runtime.clock import Clock
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.settings.options import read_options, user_access
@@ -117,6 +119,9 @@ async def hosted(
 ) -> AsyncIterator[Hosted]:
     """A connected adapter whose messages go to ``agent``; disconnected at the end.
 
+    What a turn leaves on the screen for three quarters of a second after its answer goes sooner here: an adapter that
+    is disconnected waits for it.
+
     Args:
         home: where it keeps its state; a folder of its own, gone at the end, when None.
     """
@@ -137,11 +142,12 @@ async def hosted(
 
     adapter.set_message_handler(handler)
     adapter.set_fatal_error_handler(on_fatal)
-    try:
-        if connect:
-            assert await adapter.connect(), adapter.fatal_error_message
-        yield stage
-    finally:
-        await adapter.cancel_background_tasks()
-        await adapter.disconnect()
-        own_home.cleanup()
+    with patch.object(machine, "LINGER_MS", 20):
+        try:
+            if connect:
+                assert await adapter.connect(), adapter.fatal_error_message
+            yield stage
+        finally:
+            await adapter.cancel_background_tasks()
+            await adapter.disconnect()
+            own_home.cleanup()
