@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 wheel=$(ls "$folder"/dist/canon_ops-*.whl)
 "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel[dev]"
 "$folder/venv/bin/python" -m pip check
-cp -r tests scripts "$folder/"
+cp -r tests scripts examples "$folder/"
 sed -n '/^\[tool.pytest.ini_options\]/,/^\[tool.importlinter\]/p' pyproject.toml | sed '$d' | sed 's/^pythonpath.*/pythonpath = ["."]/' > "$folder/pyproject.toml"
 cd "$folder"
 "$folder/venv/bin/python" -m pytest -n "${WORKERS:-auto}" --dist worksteal -m "not long and not checkout" -p no:cacheprovider

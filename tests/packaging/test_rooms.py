@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.checkout
+
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "adapter" / "canon_hermes_plugin"
 ROW = re.compile(r"^\| (?:`(?P<room>\w+)`|its own floor) \| (?P<modules>\d+) \| (?P<lines>[\d,]+) \|", re.MULTILINE)

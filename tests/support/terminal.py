@@ -123,6 +123,8 @@ class Screen:
         while self._read() or self._child.isalive():
             if time.monotonic() > deadline:
                 raise AssertionError(f"still running after {timeout_s:g} s\n---\n{self.text}\n---")
+        while self._read():  # what it wrote between the last look and its end
+            pass
         self._child.close()
         status, number = self._child.exitstatus, self._child.signalstatus
         return status if status is not None else 128 + (number or 0)

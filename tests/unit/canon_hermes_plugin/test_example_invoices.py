@@ -13,8 +13,6 @@ import pytest
 import examples.invoices as example
 from canon_hermes_plugin import CanonTurnContext
 
-pytestmark = pytest.mark.checkout
-
 
 class Canon:
     """Remembers what was asked; ``answers`` holds what a check finds, by approval."""

@@ -36,6 +36,7 @@ REPORT = PlatformHealth(
 SHIPPED = Path(__file__).parents[3] / "docs" / "schemas" / "canon-ops.platform-health.1.json"
 
 
+@pytest.mark.checkout
 @pytest.mark.parametrize("report", [REPORT, replace(REPORT, agent_id=None, cursor=None, last_trouble=None)], ids=str)
 def test_a_report_is_read_back(report: PlatformHealth) -> None:
     """X9: the file fits the schema that is shipped, and its reader sees what its writer said."""

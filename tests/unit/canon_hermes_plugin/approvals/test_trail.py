@@ -417,6 +417,7 @@ def test_a_disk_that_takes_little_at_a_time(store: ApprovalStore) -> None:
     assert [line.approval_id for line in store.audit()[1]][-1] == "hermes-3"
 
 
+@pytest.mark.checkout
 def test_each_word_of_the_trail_is_documented() -> None:
     """docs/approvals-files.md names every field of a line and every word that is no transition."""
     page = (Path(__file__).parents[4] / "docs" / "approvals-files.md").read_text(encoding="utf-8")
