@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.host, pytest.mark.timeout(600)]
 LONG_S = 180  # a busy machine is no failure
 MANY = 6
 WORK = '[tool terminal {"command": "sleep 3"}]'
+LONG_WORK = '[tool terminal {"command": "sleep 30"}]'  # a person's word comes before its end on any machine
 
 
 SESSIONS = {"a session each": True, "one session": False}
@@ -78,10 +79,10 @@ def say_into(stage: Stage, room: str, text: str, sender: str | None = None, **mo
     return stage.box.human.say(room, text, sender, metadata=metadata, **more)
 
 
-def working(stage: Stage, room: str, text: str, sender: str | None = None) -> tuple[str, str]:
+def working(stage: Stage, room: str, text: str, sender: str | None = None, *, work: str = WORK) -> tuple[str, str]:
     """A message whose turn runs a tool by now, and the turn."""
     before = len(stage.model.requests)
-    message = stage.box.human.say(room, WORK + text, sender)
+    message = stage.box.human.say(room, work + text, sender)
     stage.model.wait(where=lambda request: text in request.user_text, timeout_s=LONG_S)
     wait_until(
         lambda: any(message in state.get("activeMessageIds", ()) for state in stage.box.human.turns(room)),
@@ -152,7 +153,7 @@ def test_a_picture_is_not_lost_in_a_running_turn(stage: Stage) -> None:
 def test_an_interruption_stops_the_turn(stage: Stage) -> None:
     """S5.4 in a gateway: the running turn ends without a word, and the message is answered next."""
     room = room_of(stage)
-    _, turn_id = working(stage, room, "[say too late]")
+    _, turn_id = working(stage, room, "[say too late]", work=LONG_WORK)
 
     second = say_into(stage, room, "Not that: [say the new course]", intent="interrupt")
     answer = answer_to(stage.box, second, timeout_s=LONG_S)
@@ -185,7 +186,7 @@ def test_many_wait_their_turn(stage: Stage) -> None:
 def test_a_message_that_stops_takes_the_place_of_all(stage: Stage) -> None:
     """S5.9 in a gateway: what waited never runs and truthfully stays queued; the turn that ran says nothing."""
     room = room_of(stage)
-    _, turn_id = working(stage, room, "[say too late]")
+    _, turn_id = working(stage, room, "[say too late]", work=LONG_WORK)
     waiting = [say_into(stage, room, f"[say waited {number}]") for number in (1, 2)]
 
     last = say_into(stage, room, "Not that: [say instead]", intent="stop")
@@ -201,7 +202,7 @@ def test_the_owner_clears_a_members_turn(group_stage: Stage) -> None:
     """S5.36, D10 in a gateway: stop-and-clear means what runs and waits in the room, whoever presses the button."""
     stage = group_stage
     room, ben = group_of(stage)
-    _, turn_id = working(stage, room, "[say too late]", ben)
+    _, turn_id = working(stage, room, "[say too late]", ben, work=LONG_WORK)
     waiting = say_into(stage, room, "[say waited]", ben)
     wait_until(lambda: any(state.get("queueDepth") for state in stage.box.human.turns(room)), timeout_s=LONG_S)
 
@@ -285,7 +286,7 @@ def test_a_decision_that_the_host_threw_away_comes_again(stage: Stage) -> None:
     ask = call_of(CONTROL, said="asked", action="request_approval", title="File", question="File it?")
     answer_to(stage.box, stage.box.human.say(room, ask), timeout_s=LONG_S)
     approval_id = tool_results(stage)[-1]["approvalId"]
-    _, turn_id = working(stage, room, "[say too late]")
+    _, turn_id = working(stage, room, "[say too late]", work=LONG_WORK)
 
     stage.box.human.approve(approval_id)
     wait_until(lambda: any(state.get("queueDepth") for state in stage.box.human.turns(room)), timeout_s=LONG_S)
