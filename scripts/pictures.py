@@ -35,7 +35,7 @@ from tests.support.terminal import Screen
 
 ROOT = Path(__file__).resolve().parent.parent
 REGISTRY = "detached-approvals.json"
-HOME = "/home/dana/work/agents"  # as long as the folder that it stands for
+HOME = "/srv/hermes/agents/ops"  # as long as the folder that it stands for
 PAGE = "docs/approvals-on-screen.md"
 WIDTHS = (80, 120)
 ROWS = 60
