@@ -47,7 +47,7 @@ def run_all(names: Iterable[str], run: Run, extra: Sequence[str] = ()) -> list[s
 
 
 def _run(name: str, extra: Sequence[str]) -> int:
-    command = [sys.executable, "-m", f"tests.benchmarks.bench_{name}", *extra]
+    command = [sys.executable, "-u", "-m", f"tests.benchmarks.bench_{name}", *extra]  # each line when it is said
     return subprocess.run(command, cwd=CHECKOUT, check=False).returncode
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.borgee_boxes import borgee_box
 from tests.support.borgee_storm import SURVIVABLE, Storm, alive
+from tests.support.struck import table, unfired
 
 SLICE_S = 4.0
 LONG_S = float(os.environ.get("SOAK_S", "180"))
@@ -29,8 +30,7 @@ def descriptors() -> int:
 
 def report(storm: Storm, seconds: float) -> str:
     """The numbers, as a table for people."""
-    met = {row["name"]: (row["fired"], row["met"]) for row in storm.box.human.faults()}
-    lines = [f"{name:24} fired {fired:6} of {count:7}" for name, (fired, count) in met.items()]
+    lines = [table(storm.box.human.faults())]
     connections = storm.box.human.connections()
     taken = sum(len(agent.taken) for agent in storm.agents)
     stale = sum(agent.stale for agent in storm.agents)
@@ -59,8 +59,7 @@ def test_a_slice_of_the_storm() -> None:
         assert list(storm.contradictions()) == []
         assert left == 1
         assert after <= before + len(storm.agents)  # the server's ends may take a moment longer
-        quiet = [row["name"] for row in box.human.faults() if row["fired"] == 0]
-        assert quiet == []
+        assert unfired(box.human.faults()) == []
         assert {row["name"] for row in box.human.faults()} == set(SURVIVABLE)
         assert storm.fates()["ok"] > 20
 
@@ -82,7 +81,7 @@ def test_the_storm_goes_on(caplog: pytest.LogCaptureFixture) -> None:
             tasks.append(storm.most_tasks)
             text = report(storm, LONG_S / rounds)
             assert list(storm.contradictions()) == []
-            assert [row["name"] for row in box.human.faults() if row["fired"] == 0] == []
+            assert unfired(box.human.faults()) == []
         del storm, box
         gc.collect()
         left = alive() - before

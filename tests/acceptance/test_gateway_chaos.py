@@ -24,6 +24,7 @@ from canon_ops.sandbox.server import CanonSandbox
 from tests.support.crash_canon import answer_questions
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage
+from tests.support.struck import reports, table, unfired
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(900)]
@@ -70,14 +71,9 @@ def noted(box: CanonSandbox) -> Counter[str]:
     )
 
 
-def report(armed: Sequence[Armed], journal: Counter[str], *, sent: int, answered: int, duplicates: int) -> str:
+def report(armed: Sequence[Armed], *, sent: int, answered: int, duplicates: int) -> str:
     """A table of the faults, and the sum of the messages."""
-    lines = [f"{'fault':24}{'fired':>8}{'in the journal':>16}{'requests or events met':>25}"]
-    for fault in armed:
-        name = fault.kind.name
-        lines.append(f"{name:24}{fault.fired:8}{journal[name]:16}{fault.met:25}")
-    lines.append(f"messages: {sent} sent, {answered} answered, {duplicates} duplicates")
-    return "\n".join(lines)
+    return f"{table(reports(armed))}\nmessages: {sent} sent, {answered} answered, {duplicates} duplicates"
 
 
 def test_two_hundred_messages_are_each_answered_exactly_once(
@@ -107,12 +103,12 @@ def test_two_hundred_messages_are_each_answered_exactly_once(
 
     duplicates = sum(heard.values()) - len(heard)
     with capsys.disabled():
-        told = report(armed, journal, sent=len(asked), answered=sum(map(bool, answers.values())), duplicates=duplicates)
+        told = report(armed, sent=len(asked), answered=sum(map(bool, answers.values())), duplicates=duplicates)
         print(f"\n{told}")  # noqa: T201
     assert answers == {message: [text] for message, text in asked.items()}
     assert heard == Counter(asked.values()) and len(asked) == CONVERSATIONS * MESSAGES
     assert {fault.kind.name: fault.fired for fault in armed} == {name: journal[name] for name in FAULTS}
-    assert [name for name in FAULTS if not journal[name]] == []
+    assert unfired(reports(armed)) == []
     assert breaches == []
 
 
@@ -194,12 +190,12 @@ def test_people_are_asked_once_and_files_go_once(tmp_path: Path, capsys: pytest.
     sent = Counter(str(entry["metadata"].get("turnId")) for entry in said if entry.get("attachments"))
     kinds = Counter(str(one["kind"]) for one in requests)
     with capsys.disabled():
-        told = report(armed, journal, sent=len(asked), answered=len(finals), duplicates=len(finals) - len(asked))
+        told = report(armed, sent=len(asked), answered=len(finals), duplicates=len(finals) - len(asked))
         print(f"\n{told}\nasked: {dict(kinds)}, files sent: {sum(sent.values())}")  # noqa: T201
     assert answers == {message: [text] for message, text in asked.items()}
     assert len(finals) == len(asked) == GUESTS * 2 * len(SCENES)
     assert kinds == {"input": GUESTS * 4, "approval": GUESTS * 2}
     assert sorted(sent.values()) == [1] * (GUESTS * 2)
     assert {fault.kind.name: fault.fired for fault in armed} == {name: journal[name] for name in TROUBLE}
-    assert [name for name in TROUBLE if not journal[name]] == []
+    assert unfired(reports(armed)) == []
     assert breaches == []

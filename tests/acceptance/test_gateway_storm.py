@@ -34,6 +34,7 @@ from tests.support.faults_met import faults_met
 from tests.support.gateways import Stage, canon_stage
 from tests.support.hosted_adapter import hosted, platform_config
 from tests.support.storm import Talk, resident_mb, talk_for
+from tests.support.struck import reports, table, unfired
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host]
@@ -63,6 +64,23 @@ def test_a_fault_that_is_met_elsewhere_is_met_there() -> None:
     met = {file: faults_met(CHECKOUT.joinpath(file).read_text(encoding="utf-8")) for file in storm.ELSEWHERE.values()}
 
     assert [name for name, file in storm.ELSEWHERE.items() if name not in met[file]] == []
+
+
+def test_a_fault_that_never_struck_is_named() -> None:
+    """T7: over all rounds that armed it, also one that nothing met."""
+    rows = [
+        {"name": "twice", "met": 3, "fired": 0},
+        {"name": "never", "met": 7, "fired": 0},
+        {"name": "twice", "met": 2, "fired": 1},
+        {"name": "unmet", "met": 0, "fired": 0},
+    ]
+
+    assert unfired(rows) == ["never", "unmet"]
+    assert [line.split() for line in table(rows).splitlines()] == [
+        ["never", "fired", "0", "met", "7"],
+        ["twice", "fired", "1", "met", "5"],
+        ["unmet", "fired", "0", "met", "0"],
+    ]
 
 
 def test_a_fault_that_is_only_spoken_of_is_not_met() -> None:
@@ -157,19 +175,19 @@ def test_a_minute_of_storm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         armed = arm(box)
         for spell in range(8):
             talk_for(box, rooms, 30 if spell == 0 else 10, talk, seed=spell)
-            if not unfired(armed):
+            if not waited_for(armed):
                 break
         settle(box)
         check(box, rooms, talk)
 
-    announce(capsys, f"\n{storm.table(armed)}\n  {len(talk)} messages")
-    assert unfired(armed) == [] and len(talk) > 30
+    announce(capsys, f"\n{table(reports(armed))}\n  {len(talk)} messages")
+    assert waited_for(armed) == [] and len(talk) > 30
 
 
-def unfired(armed: list[Armed]) -> list[str]:
+def waited_for(armed: list[Armed]) -> list[str]:
     """The faults that have not struck yet, without those that need minutes: the long storm waits for them."""
     rare = {"runtime-status-500", "signal-500", "stream-end-at-once"}
-    return sorted({fault.kind.name for fault in armed if not fault.fired} - rare)
+    return [name for name in unfired(reports(armed)) if name not in rare]
 
 
 @pytest.mark.long
@@ -198,15 +216,12 @@ def test_a_long_storm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
             if lulls:
                 armed.append(lull(stage, lulls.pop(0)))
         check(box, rooms, talk)
-        announce(capsys, f"{storm.table(armed)}\n  {len(talk)} messages")
+        announce(capsys, f"{table(reports(armed))}\n  {len(talk)} messages")
         wait_until(lambda: {one["state"] for one in box.human.interactions()} <= {"gone"})
         armed += [ending(stage, name) for name in storm.ENDINGS]
 
-    announce(capsys, storm.table(armed[-len(storm.ENDINGS) :]))
-    fired = Counter[str]()
-    for fault in armed:
-        fired[fault.kind.name] += fault.fired
-    assert [name for name, count in fired.items() if not count] == []
+    announce(capsys, table(reports(armed[-len(storm.ENDINGS) :])))
+    assert unfired(reports(armed)) == []
     third = max(1, len(memory) // 3)
     growth = statistics.median(memory[-third:]) - statistics.median(memory[third : 2 * third] or memory[:third])
     assert growth < GROWTH_MB, memory

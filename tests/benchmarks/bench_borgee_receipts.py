@@ -6,10 +6,12 @@ taking in: from the moment at which a person says something to the row in the in
 burst is :data:`BURST` messages, said in turn in all channels, never more than :data:`WINDOW` ahead of the inbox: a
 client gives up when too many wait. Five interleaved pairs after a warm-up.
 
-Durability is counted, not believed: ``strace`` counts the fsync and fdatasync of one more burst, and the files say
-their journal mode. The environment of the published plugin is made once, below ``.hosts``.
+Durability is counted, not believed: ``strace`` counts the fsync and fdatasync of one more burst, and of some messages
+that come one at a time. In WAL mode a commit waits for the disk under FULL only, so each side has to reach one for each
+of the latter. The environment of the published plugin is made once, below ``.hosts``, in about a minute; the rest takes
+two.
 
-Limits: at least twice the receipts in a second; a single receipt at most 1.2 times as slow.
+Limits: at least twice the receipts in a second; a single receipt at most 1.2 times as slow; both under FULL.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +38,7 @@ from tests.support.crashing import has_strace
 from tests.support.homes import build_home, merged
 from tests.support.published_borgee import published_python
 
-CHANNELS, BURST, WINDOW, PAIRS, SINGLES = 64, 640, 200, 5, 40
+CHANNELS, BURST, WINDOW, PAIRS, SINGLES, COUNTED = 64, 640, 200, 5, 40, 20
 FASTER, SLOWER = 2.0, 1.2
 TEXTS = [f"message {number}: {'x' * 120}" for number in range(BURST)]
 
@@ -83,14 +85,19 @@ class Side:
                 pass
             return time.perf_counter() - began
 
-    def synchronisations(self) -> int:
-        """How often the gateway waits for the disk in one more burst."""
+    def singles(self) -> None:
+        """Some messages, one at a time."""
+        for _ in range(COUNTED):
+            self.single()
+
+    def synchronisations(self, work: Callable[[], object]) -> int:
+        """How often the gateway waits for the disk meanwhile."""
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "strace"
             words = ["strace", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", str(log), "-p", str(self.gateway.pid)]
             with subprocess.Popen(words, stderr=subprocess.DEVNULL) as tracer:
                 time.sleep(1.0)  # strace says nothing once it is attached
-                self.burst()
+                work()
                 tracer.terminate()
             return len(re.findall(r"\b(?:fsync|fdatasync)\(", log.read_text()))
 
@@ -116,6 +123,11 @@ def side(name: str, python: Path, folder: Path, model: ModelSandbox) -> Iterator
             gateway.kill()
 
 
+def progress(text: str) -> None:
+    """What takes its time now, beside the numbers."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def said(values: list[float], unit: float, digits: int) -> str:
     """Median and range."""
     low, middle, high = (
@@ -130,31 +142,43 @@ def main() -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="canon-ops-", dir="/tmp")))
         model = stack.enter_context(ModelSandbox())
+        progress("the environment of the published plugin; the first time it is made")
+        published = published_python()
+        progress("two gateways")
         ours = stack.enter_context(side("ours", Path(sys.executable), _made(folder / "ours"), model))
-        theirs = stack.enter_context(
-            side("borgee-hermes-plugin 0.3.1", published_python(), _made(folder / "theirs"), model)
-        )
+        theirs = stack.enter_context(side("borgee-hermes-plugin 0.3.1", published, _made(folder / "theirs"), model))
         sides = (ours, theirs)
+        progress("warm-up")
         for each in sides:
             each.burst()
-        for _ in range(PAIRS):
+        for pair in range(1, PAIRS + 1):
+            progress(f"pair {pair} of {PAIRS}")
             for each in sides:
                 each.rates.append(each.burst())
             for each in sides:
                 each.latencies += [each.single() for _ in range(SINGLES // PAIRS)]
+        progress("durability")
+        is_full = True
         print(f"{BURST} messages in {CHANNELS} channels, at most {WINDOW} ahead; input {digest}; {PAIRS} pairs")
         for each in sides:
-            calls = f"{each.synchronisations()} fsync" if has_strace() else "fsync not counted: no strace"
+            calls = "fsync not counted: no strace"
+            if has_strace():
+                at_once = each.synchronisations(each.burst)
+                one_by_one = each.synchronisations(each.singles)
+                calls = f"{at_once} fsync a burst, {one_by_one} for {COUNTED} one at a time"
+                is_full = is_full and one_by_one >= COUNTED
             with each.reader() as connection:
                 (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
             print(
                 f"{each.name:28} {said(each.rates, 1, 0):>24} receipts/s; one {said(each.latencies, 1e3, 2):>22} ms; "
-                f"{calls} a burst; {mode}"
+                f"{calls}; {mode}"
             )
         faster = statistics.median(ours.rates) / statistics.median(theirs.rates)
         slower = statistics.median(ours.latencies) / statistics.median(theirs.latencies)
         print(f"receipts {faster:.2f} times (at least {FASTER}), latency {slower:.2f} times (at most {SLOWER})")
-        fine = faster >= FASTER and slower <= SLOWER
+        if not is_full:
+            print("a commit that did not wait for the disk")
+        fine = faster >= FASTER and slower <= SLOWER and is_full
         print("within the limits" if fine else "OVER A LIMIT")
         return 0 if fine else 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,22 @@ def test_the_exit_code(
 
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == ("1 of 2 benchmarks hold. Not: sse." if code else "2 of 2 benchmarks hold.")
+
+
+def test_what_a_benchmark_says_is_seen_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also through a pipe: one that is stopped half-way has told how far it came."""
+    folder = tmp_path / "tests" / "benchmarks"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        package.joinpath("__init__.py").touch()
+    folder.joinpath("bench_stopped.py").write_text("import os\nprint('half')\nos._exit(3)\n")
+    monkeypatch.setattr(bench, "CHECKOUT", tmp_path)
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+
+    assert bench._run("stopped", []) == 3
+    assert capfd.readouterr().out == "half\n"
 
 
 def test_benchmarks_are_chosen() -> None:

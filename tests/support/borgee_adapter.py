@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from canon_ops.durable import Snapshot, read_once
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.settings.borgee import BorgeeOptions, read_borgee, startup_refusal
 from canon_ops.settings.secret import Secret
+from tests.support.attended import Agent, attended
 from tests.support.borgee_session import FakeSession
 
 __all__ = ["GOOD", "KEY", "NoLocks", "SessionStore", "Stage", "rows", "staged", "until"]
@@ -36,7 +37,6 @@ GOOD: dict[str, object] = {
     "group_sessions_per_user": False,
     "_busy_input_mode": "queue",
 }
-Agent = Callable[[Any, Any], Awaitable[Any]]
 
 
 async def until(holds: Callable[[], object], *, timeout_s: float = 10) -> None:
@@ -209,21 +209,6 @@ async def staged(
     adapter = build_adapter_class(load_host(), parts_for=parts, clock=time)(config)
     stage = Stage(adapter, home, made, store_, inboxes, locks, active)
 
-    async def handler(event: Any) -> Any:
-        stage.events.append(event)
-        return await agent(event, adapter) if agent is not None else None
-
-    async def on_fatal(failed: Any) -> None:
-        stage.fatal.append((failed.fatal_error_code, failed.fatal_error_retryable))
-        await failed.disconnect()
-
-    adapter.set_message_handler(handler)
-    adapter.set_fatal_error_handler(on_fatal)
     adapter.set_session_store(store_)
-    try:
-        if connect:
-            assert await adapter.connect(), adapter.fatal_error_message
+    async with attended(stage, agent, connect=connect):
         yield stage
-    finally:
-        await adapter.cancel_background_tasks()
-        await adapter.disconnect()

@@ -23,6 +23,7 @@ from borgee_hermes.bpp.state import Status
 from borgee_hermes.loopback.server import BorgeeSandbox
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.settings.secret import Secret
+from tests.support.struck import unfired
 
 __all__ = ["SURVIVABLE", "Agent", "Storm", "alive", "arm_all"]
 
@@ -192,7 +193,7 @@ class Storm:
             for agent in self.agents:
                 group.create_task(agent.receive())
             end, last, look_at = loop.time() + seconds, loop.time() + longest_s, 0.0
-            while loop.time() < end or (loop.time() < last and self._waits_for_a_fault()):
+            while loop.time() < end or (loop.time() < last and unfired(self.box.human.faults())):
                 self._speak()
                 self.most_tasks = max(self.most_tasks, len(asyncio.all_tasks()))
                 if loop.time() >= look_at:
@@ -203,9 +204,6 @@ class Storm:
             await self._last_words()
             for agent in self.agents:
                 await agent.client.close()
-
-    def _waits_for_a_fault(self) -> bool:
-        return any(row["fired"] == 0 for row in self.box.human.faults())
 
     def _speak(self) -> None:
         for agent in self.agents:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,11 +30,10 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.settings.options import read_options, user_access
 from canon_ops.settings.surroundings import Surroundings
+from tests.support.attended import Agent, attended
 from tests.support.gateways import direct_key
 
 __all__ = ["Agent", "Hosted", "build", "hosted", "platform_config", "until"]
-
-Agent = Callable[[Any, Any], Awaitable[str | None]]
 
 
 async def until(holds: Callable[[], object], *, timeout_s: float = 10) -> None:
@@ -132,22 +131,6 @@ async def hosted(
     adapter = build(config, active=active, clock=clock, home=folder, home_channel=home_channel)
     stage = Hosted(adapter, active)
 
-    async def handler(event: Any) -> str | None:
-        stage.events.append(event)
-        return await agent(event, adapter) if agent is not None else None
-
-    async def on_fatal(failed: Any) -> None:
-        stage.fatal.append((failed.fatal_error_code, failed.fatal_error_retryable))
-        await failed.disconnect()
-
-    adapter.set_message_handler(handler)
-    adapter.set_fatal_error_handler(on_fatal)
-    with patch.object(machine, "LINGER_MS", 20):
-        try:
-            if connect:
-                assert await adapter.connect(), adapter.fatal_error_message
+    with own_home, patch.object(machine, "LINGER_MS", 20):
+        async with attended(stage, agent, connect=connect):
             yield stage
-        finally:
-            await adapter.cancel_background_tasks()
-            await adapter.disconnect()
-            own_home.cleanup()

@@ -17,14 +17,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from canon_ops.sandbox.faults import Armed
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.files import PNG
 
@@ -39,7 +37,6 @@ __all__ = [
     "WEATHER",
     "Talk",
     "resident_mb",
-    "table",
     "talk_for",
 ]
 
@@ -267,15 +264,6 @@ def _refusal_of(box: CanonSandbox, room: str, message: str) -> bool:
         for entry in reversed(list(box.engine.journal))
         if entry.path == "/messages/send"
     )
-
-
-def table(armed: list[Armed]) -> str:
-    """One line a fault: how often it fired, and how many requests or events it met."""
-    fired, met = Counter[str](), Counter[str]()
-    for fault in armed:
-        fired[fault.kind.name] += fault.fired
-        met[fault.kind.name] += fault.met
-    return "\n".join(f"  {name:32} fired {fired[name]:6} met {met[name]:7}" for name in sorted(met))
 
 
 def resident_mb(pid: int) -> float:
