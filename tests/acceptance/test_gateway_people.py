@@ -11,8 +11,10 @@ import pytest
 
 from canon_ops.sandbox.answering import AnswerRefused
 from tests.support.asking import call_of
+from tests.support.candidate import plugin_for
 from tests.support.conversing import answer_to, states_of
 from tests.support.gateways import Stage, canon_stage
+from tests.support.side_by_side import NAME, add_side_by_side
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(240)]
@@ -22,8 +24,15 @@ pytestmark = [pytest.mark.host, pytest.mark.timeout(240)]
 def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A gateway whose group members share a session, or have one each."""
     is_each = request.param == "a session each"
-    config = {"group_sessions_per_user": is_each, "quick_commands": {"disk": {"type": "exec", "command": "df -h"}}}
-    with canon_stage(tmp_path_factory.mktemp("people"), config=config) as stage:
+    folder = tmp_path_factory.mktemp("people")
+    extra = add_side_by_side(folder / "hermes")
+    config = {
+        "group_sessions_per_user": is_each,
+        "quick_commands": {"disk": {"type": "exec", "command": "df -h"}},
+        "plugins": {"enabled": [plugin_for(folder / "hermes"), extra]},
+        "platform_toolsets": {"canon": ["terminal", "clarify", "canon", extra]},
+    }
+    with canon_stage(folder, config=config) as stage:
         yield stage
 
 
@@ -206,6 +215,25 @@ def test_a_command_is_allowed_in_the_chat(shared: Stage) -> None:
     answer_to(shared.box, message)
     wait_until(lambda: state_of(shared, request["id"]) == "gone")
     assert json.loads(told(shared))["exit_code"] == 0
+
+
+def test_two_commands_of_a_session_wait_at_once(shared: Stage, tmp_path: Path) -> None:
+    """S9.14, D16: each card decides its own command, the newer one first; the turn waits until both are decided."""
+    box, commands = shared.box, [f"{DANGER} && touch {tmp_path / name}" for name in ("one", "other")]
+    message = box.human.say(None, call_of(NAME, commands=commands))
+    older, newer = box.wait("interaction", kind="approval", count=2, timeout_s=60)
+    denied, allowed = (commands.index(one["request"]["details"][0]["value"]) for one in (older, newer))
+
+    box.human.answer(newer["id"], decision="allow")
+    wait_until(lambda: [*tmp_path.iterdir()])
+    still_open, state = state_of(shared, older["id"]), box.human.turns()[-1]["state"]
+    box.human.answer(older["id"], decision="deny")
+
+    answer, outcomes = answer_to(box, message), json.loads(told(shared))
+    assert (still_open, state, answer["text"]) == ("pending", "waiting_input", "done")
+    assert [str(path) for path in tmp_path.iterdir()] == [commands[allowed].split()[-1]]
+    assert outcomes[allowed]["exit_code"] == 0 and "denied" in str(outcomes[denied]).lower()
+    assert states_of(box, answer["metadata"]["turnId"])[-1] == "completed"
 
 
 def test_a_long_command_is_shown_whole(shared: Stage) -> None:
