@@ -116,11 +116,10 @@ class TerminalPrompts:
             self.note(f"{question.text} Yes (--yes).")
             return True
         self._help(question)
+        asked = self._folded(visible(question.text))
+        # Enter ends this answer too: were it taken at its first key, the rest of "yes" would answer the next question.
         return bool(
-            self._ask(
-                question,
-                lambda **look: questionary.confirm(self._folded(visible(question.text)), default=default, **look),
-            )
+            self._ask(question, lambda **look: questionary.confirm(asked, default=default, auto_enter=False, **look))
         )
 
     def note(self, text: str) -> None:

@@ -89,10 +89,12 @@ def edit_in_editor(
     try:
         plan_config(writing, lambda document: document)  # who must not write is not asked to edit
         return write(plan_config(writing, edit))
-    except CanonOpsError as error:
+    except BaseException as error:  # Ctrl-C at the question, too
         keep = copy.exists() and copy.read_bytes() != given
-        if keep and error.fix is not None:
+        if keep and isinstance(error, CanonOpsError) and error.fix is not None:
             error.fix = f"{error.fix}   (your text is kept: {copy})"
+        elif keep:
+            prompts.note(f"Your text is kept: {copy}")
         raise
     finally:
         if not keep:

@@ -31,7 +31,7 @@ QUESTIONS = [
     ("What it is for", ENTER),
     ("Agent id to reconnect", ENTER),
     ("Phone number of the agent's owner", f"+1 (555) 0100{ENTER}"),
-    ("Ask the owner at +15550100?", "y"),
+    ("Ask the owner at +15550100?", f"y{ENTER}"),
 ]
 
 
@@ -121,7 +121,7 @@ def test_a_wrong_number_is_asked_again(environ: dict[str, str], canon: CanonSand
         screen.wait_for(lambda text: "8" in text.splitlines()[-1] or "+" in text.splitlines()[-1])
         screen.type("\x7f" * 3 + f"+15550100{ENTER}")
         screen.wait_for("Ask the owner at +15550100?")
-        screen.type("y")
+        screen.type(f"y{ENTER}")
 
         assert screen.finish(timeout_s=60) == 0
 

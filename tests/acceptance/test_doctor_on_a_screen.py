@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.terminal import Screen
+from tests.support.terminal import ENTER, Screen
 
 SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
 ASKED = "config.parse,env.parse,plugin.denied,env.open_access,gateway.running,net.api"
@@ -64,12 +64,12 @@ def test_a_repair_is_shown_and_asked_about(environ: dict[str, str]) -> None:
     with Screen(words, environ, rows=60) as screen:
         screen.wait_for("+CANON_ALLOW_ALL_USERS=false")
         screen.wait_for("Carry out 2 repairs?")
-        screen.type("n")
+        screen.type(f"n{ENTER}")
         refused = screen.finish()
     kept = env_file.read_text()
     with Screen(words, environ, rows=60) as screen:
         screen.wait_for("Carry out 2 repairs?")
-        screen.type("y")
+        screen.type(f"y{ENTER}")
         done = screen.finish()
         text = screen.text
 

@@ -1,6 +1,7 @@
-"""A program that asks each kind of question once and prints the answers as JSON: ``python -m tests.support.dialogue``.
+"""A program that asks each kind of question, and two for a yes or no: ``python -m tests.support.dialogue``.
 
-Its words are the options of the command line that matter to a dialogue: ``--yes``, ``--no-input``.
+It prints the answers as JSON. Its words are the options of the command line that matter to a dialogue: ``--yes``,
+``--no-input``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def main() -> int:
     session.options = CommonOptions(yes="--yes" in sys.argv, no_input="--no-input" in sys.argv)
     prompts = prompts_for(session)
     try:
-        prompts.note("Five questions.")
+        prompts.note("Six questions.")
         answers = {
             "name": prompts.text(
                 Question("Name?", "--name", help="Letters only."),
@@ -33,6 +34,7 @@ def main() -> int:
             "colour": prompts.choose(Question("Colour?", "--colour"), COLOURS, default="g"),
             "key": prompts.secret(Question("Key?", "--key-stdin")).hint(),
             "sure": prompts.confirm(Question("Sure?", "--yes"), default=False),
+            "really": prompts.confirm(Question("Really?", "--yes"), default=True),
         }
         with prompts.progress("Thinking"):
             session.streams.out.write(json.dumps(answers, separators=(",", ":")) + "\n")

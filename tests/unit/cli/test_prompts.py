@@ -30,7 +30,10 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_each_kind_of_question_takes_its_answer(environ: dict[str, str], columns: int) -> None:
-    """A line, a default, an arrow choice, a hidden line and a yes, at every width."""
+    """A line, a default, an arrow choice, a hidden line, a yes and a no, at every width.
+
+    Whole words and Enter, as people type them: no key of one answer is left over to answer the next question.
+    """
     with Screen(DIALOGUE, environ, columns=columns) as screen:
         screen.wait_for("? Name? (Letters only.)")
         screen.type(f"Ada{ENTER}")
@@ -43,13 +46,15 @@ def test_each_kind_of_question_takes_its_answer(environ: dict[str, str], columns
         screen.wait_for("? Key?")
         screen.type(f"agk_live_0123456789abcdef{ENTER}")
         screen.wait_for("? Sure?")
-        screen.type("y")
+        screen.type(f"yes{ENTER}")
+        screen.wait_for("? Really?")
+        screen.type(f"no{ENTER}")
         code = screen.finish()
         text = screen.text
 
     answers = json.loads(text[text.rindex("{") :].replace("\n", ""))
     assert code == 0
-    assert answers == {"name": "Ada", "place": "Bonn", "colour": "b", "key": "…cdef", "sure": True}
+    assert answers == {"name": "Ada", "place": "Bonn", "colour": "b", "key": "…cdef", "sure": True, "really": False}
     assert "0123456789" not in text
 
 
@@ -113,7 +118,7 @@ def test_nobody_to_ask_names_the_option(environ: dict[str, str], case: str) -> N
             text = screen.text.replace("\r", "") + "\n"
 
     assert code == 2
-    assert text == "Five questions.\nNot answered: Name? add --name\n"
+    assert text == "Six questions.\nNot answered: Name? add --name\n"
 
 
 def test_the_dialogue_speaks_on_stderr(environ: dict[str, str], tmp_path: Path) -> None:
