@@ -29,7 +29,7 @@ demo: $(STAMP)  ## watch the whole product work: real Hermes gateway, loopback C
 	$(BIN)/canon-ops demo $(DEMO_ARGS)
 
 test: $(STAMP) $(if $(CI),test-tools)  ## run the tests against the real host
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(TEST_ARGS)
+	scripts/in_memory.sh $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(TEST_ARGS)
 
 test-hosts: $(STAMP)  ## the core of the end-to-end set on every host, or SET=whole (HOSTS=0.19.0 PYTHONS=3.13 choose rows)
 	$(BIN)/python -m scripts.test_hosts --hosts "$(HOSTS)" --pythons "$(PYTHONS)" --set "$(or $(SET),core)" $(TEST_ARGS)
@@ -102,7 +102,7 @@ test-heal: $(STAMP)  ## bring comments back into every file of the corpus as two
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_heal_hermes.py tests/property/test_heal.py $(TEST_ARGS)
 
 test-surface: $(STAMP) test-tools  ## every command on every stream as the real script, every width and every kill of the wizard, all shells
-	$(BIN)/python -m pytest tests/acceptance/test_cli_streams.py tests/acceptance/test_cli_setup.py tests/acceptance/test_hermes_setup.py tests/acceptance/test_completion_shells.py $(TEST_ARGS)
+	$(BIN)/python -m pytest tests/acceptance/test_cli_streams.py tests/acceptance/test_cli_setup.py tests/acceptance/test_hermes_setup.py tests/acceptance/test_completion_shells.py tests/unit/hermes/test_homes.py $(TEST_ARGS)
 
 test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outside, move from the published plugin, take it back
 	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)
@@ -121,6 +121,15 @@ crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files a
 
 test-busy: $(STAMP)  ## what people say into running turns, and are asked by them, in every kind of room and session
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_busy.py tests/acceptance/test_gateway_people.py $(TEST_ARGS)
+
+test-media: $(STAMP)  ## pictures and documents through a real gateway, in every mode of delivery
+	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_media.py $(TEST_ARGS)
+
+test-approvals: $(STAMP)  ## approvals and the example of a domain plugin in real gateways
+	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_approvals.py tests/acceptance/test_gateway_domain.py $(TEST_ARGS)
+
+test-beside: $(STAMP)  ## what is beside Canon in a gateway: another platform's people, Borgee, a host that lacks what we rely on
+	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_guest.py tests/acceptance/test_both_platforms.py tests/acceptance/test_refused_host.py $(TEST_ARGS)
 
 test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation, switched off, stopped
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_gateway.py $(TEST_ARGS)
@@ -148,7 +157,7 @@ soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault
 
 fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and every find there ever was (FUZZ_SEED chooses)
 	FUZZ_N=$(or $(FUZZ_N),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),1) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(TEST_ARGS)
-	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py tests/property/test_config_editor.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py tests/property/test_config_editor.py tests/unit/files/test_config_corpus.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run all benchmarks (BENCH="sse durable" chooses); each prints its peer, and the end says which are over their limit
 	$(BIN)/python -m scripts.bench --only "$(BENCH)"

@@ -14,4 +14,4 @@ wheel=$(ls "$folder"/dist/canon_ops-*.whl)
 cp -r tests scripts examples "$folder/"
 sed -n '/^\[tool.pytest.ini_options\]/,/^\[tool.importlinter\]/p' pyproject.toml | sed '$d' | sed 's/^pythonpath.*/pythonpath = ["."]/' > "$folder/pyproject.toml"
 cd "$folder"
-"$folder/venv/bin/python" -m pytest -n "${WORKERS:-auto}" --dist worksteal -m "not long and not checkout" -p no:cacheprovider
+scripts/in_memory.sh "$folder/venv/bin/python" -m pytest -n "${WORKERS:-auto}" --dist worksteal -m "not long and not checkout" -p no:cacheprovider

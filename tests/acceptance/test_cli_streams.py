@@ -370,7 +370,7 @@ def test_json_answers_a_fault_of_ours_too(name: str, environ: dict[str, str]) ->
 
 
 @every_command
-@pytest.mark.parametrize("case", ["--no-input", "closed stdin"])
+@pytest.mark.parametrize("case", [pytest.param("--no-input", marks=pytest.mark.long), "closed stdin"])
 def test_nothing_asks_without_a_terminal(name: str, case: str, call: Call) -> None:
     """With stdin closed, or under --no-input, the command ends by itself with the same code."""
     done = call(name, "--no-input") if case == "--no-input" else call(name, closed=0)

@@ -48,7 +48,9 @@ def test_the_page_of_hosts_says_what_this_host_has(platform: str) -> None:
     assert told == cells(found)
 
 
-@pytest.mark.parametrize("runs", [1, pytest.param(2, marks=[pytest.mark.long, pytest.mark.everywhere])])
+@pytest.mark.long
+@pytest.mark.everywhere
+@pytest.mark.parametrize("runs", [1, 2])
 def test_the_shell_of_the_fleet_page_runs(tmp_path: Path, runs: int) -> None:
     """docs/fleet.md: its blocks bring two homes from nothing to a green doctor; a second run has nothing to do."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.with_name("fleet.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -32,7 +32,10 @@ INSIDE = {"HERMES_ALLOW_PRIVATE_URLS": "true"}  # the sandbox's files lie on loo
 _ROOMS: dict[int, str] = {}  # what a stage's rooms are
 
 
-@pytest.fixture(scope="module", params=SESSIONS)
+@pytest.fixture(
+    scope="module",
+    params=["one session", pytest.param("a session each", marks=[pytest.mark.long, pytest.mark.everywhere])],
+)
 def group_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A gateway whose group members have a session each, or share one."""
     config = {"group_sessions_per_user": SESSIONS[request.param], **BUSY}

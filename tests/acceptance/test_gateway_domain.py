@@ -42,7 +42,7 @@ def results(stage: Stage, tool: str) -> list[dict[str, Any]]:
     return list(told.values())
 
 
-@pytest.mark.parametrize("decision", ["allow", "deny"])
+@pytest.mark.parametrize("decision", ["allow", pytest.param("deny", marks=[pytest.mark.long, pytest.mark.everywhere])])
 def test_an_invoice_is_filed_after_the_decision(tmp_path: Path, decision: str) -> None:
     """S13.9, S13.10 in a gateway: asked of the human of the turn, killed, decided, woken, settled twice, filed once."""
     shutil.copytree(EXAMPLE, tmp_path / "hermes" / "plugins" / "invoices", ignore=shutil.ignore_patterns("__pycache__"))

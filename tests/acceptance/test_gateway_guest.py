@@ -83,6 +83,8 @@ def served(folder: Path, home: Path, model: ModelSandbox, said: list[list[str]])
     )
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 def test_a_guest_is_served_as_if_canon_were_not_there(tmp_path: Path) -> None:
     """What another platform's people are answered, what the model is asked for them, and their sessions are the
     same with and without Canon, but that the host names Canon as connected and offers the two tools that act there."""

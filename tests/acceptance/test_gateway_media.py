@@ -94,7 +94,10 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode",
+    ["model", *(pytest.param(mode, marks=[pytest.mark.long, pytest.mark.everywhere]) for mode in ("image", "visual"))],
+)
 def test_a_picture_a_document_and_both(tmp_path: Path, mode: str) -> None:
     """S4.5, S4.9, S4.11 in a gateway: by the mode the model gets a path, or a marker and nothing else of the file; the
     tool gets the bytes in every mode, of this message only."""

@@ -137,16 +137,19 @@ def hermes(environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[
 @pytest.mark.parametrize(
     ("words", "code", "out", "err"),
     [
-        (["config", "get", "plugins.enabled"], 0, '["canon-hermes"]\n', ""),
         (["config", "get", "--", "plugins.enabled"], 0, '["canon-hermes"]\n', ""),
-        (["--version"], 0, "hermes canon ", ""),
         (["--help"], 0, "Usage: hermes canon [OPTIONS] COMMAND", ""),
-        ([], 0, "Usage: hermes canon [OPTIONS] COMMAND", ""),
-        (["config", "get", "--help"], 0, "Usage: hermes canon config get [OPTIONS] KEY", ""),
-        (["config", "get", "nosuch"], 1, "", "Error: nosuch is not set"),
         (["nosuch"], 2, "", "fix: hermes canon --help"),
-        (["doctor", "--nosuch"], 2, "", "Error: No such option: --nosuch."),
         (["setup", "--use-profile", "nobody", "--no-input"], 4, "", "Error: "),
+        pytest.param(*(["config", "get", "plugins.enabled"], 0, '["canon-hermes"]\n', ""), marks=pytest.mark.long),
+        pytest.param(*(["--version"], 0, "hermes canon ", ""), marks=pytest.mark.long),
+        pytest.param(*([], 0, "Usage: hermes canon [OPTIONS] COMMAND", ""), marks=pytest.mark.long),
+        pytest.param(
+            *(["config", "get", "--help"], 0, "Usage: hermes canon config get [OPTIONS] KEY", ""),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(*(["config", "get", "nosuch"], 1, "", "Error: nosuch is not set"), marks=pytest.mark.long),
+        pytest.param(*(["doctor", "--nosuch"], 2, "", "Error: No such option: --nosuch."), marks=pytest.mark.long),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

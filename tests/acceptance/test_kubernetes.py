@@ -74,6 +74,7 @@ def pod(tmp_path: Path, box: CanonSandbox) -> Iterator[Pod]:
         yield Pod(tmp_path, files, ends.agent_key)
 
 
+@pytest.mark.long
 def test_a_pod_from_its_first_start_to_its_update(pod: Pod, box: CanonSandbox) -> None:
     """S10.37 on a volume: prepared, live, ready; not ready while the stream is down, ready again; then its successor.
 

@@ -97,6 +97,8 @@ def test_it_is_shown_with_the_reason_and_the_contract(tmp_path: Path) -> None:
     assert [one["status"] for one in told["checks"]] == ["error"]
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 @on_an_audited_host
 def test_an_audited_host_that_lacks_a_symbol(tmp_path: Path) -> None:
     """One method renamed in the host: the log, `host show` and the doctor name it, and other platforms live."""

@@ -144,6 +144,7 @@ def test_a_run_killed_before_any_step_is_gone_on_with(machine: Machine, phase: P
     machine.assert_registered_once()
 
 
+@pytest.mark.long
 def test_a_run_killed_at_every_step_in_turn_still_ends(machine: Machine) -> None:
     """One registration that dies again and again, each time one step later, is finished by the last run."""
     for phase in STEPS[:-1]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,13 @@ def test_each_mutant_fits_the_tree_and_names_tests_that_exist(mutant: Mutant) ->
     assert applies(mutant, CHECKOUT)
     for test in mutant.tests:
         file, _, name = test.partition("[")[0].partition("::")  # one row of a table may be named
-        tree = ast.parse((CHECKOUT / file).read_text(encoding="utf-8"))
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        assert name in functions_of(file)
+
+
+@cache
+def functions_of(file: str) -> frozenset[str]:
+    tree = ast.parse((CHECKOUT / file).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def test_every_defect_of_the_published_canon_plugin_has_a_mutant_but_these() -> None:

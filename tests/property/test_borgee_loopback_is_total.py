@@ -105,7 +105,7 @@ def kept(world: World) -> Any:
     return copy.deepcopy((world.messages, world.channels, world.tasks, world.zones, world.guilds))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(names, payloads)
 def test_an_action_is_done_refused_or_denied(name: Any, payload: Json) -> None:
     """Nothing else comes of it; refused, it has changed nothing, and its answer is JSON."""

@@ -221,7 +221,7 @@ async def test_a_report_that_hangs_is_no_work_that_hangs(own_home: Path) -> None
         assert (row.status, row.outcome) == (Status.COMPLETED, Outcome.INLINE_COMPLETED)
         assert stage.store.suspended == []
         assert not stage.adapter.has_fatal_error
-        assert stage.adapter._borgee.dispatcher._scheduler.used(Lane.CONTROL) == 0
+        await until(lambda: stage.adapter._borgee.dispatcher._scheduler.used(Lane.CONTROL) == 0)
 
 
 @pytest.mark.parametrize("refuses", [False, True])

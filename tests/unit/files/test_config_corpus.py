@@ -30,6 +30,8 @@ from tests.support.edit_oracle import assert_added, assert_dropped, assert_repla
 
 every_text = pytest.mark.parametrize("text", [pytest.param(numbered(text), id=name) for name, text in READABLE.items()])
 
+MORE = ["off", True, 7, 1.5, "é😀", "[a"]
+
 
 @every_text
 def test_an_unchanged_text_is_the_same_bytes(text: str) -> None:
@@ -40,7 +42,9 @@ def test_an_unchanged_text_is_the_same_bytes(text: str) -> None:
 
 @every_text
 @pytest.mark.parametrize(
-    "value", ["new text", "off", "it's # x: y", True, None, 7, 1.5, "l1\nl2", "é😀", "[a"], ids=repr
+    "value",
+    ["new text", "it's # x: y", None, "l1\nl2", *(pytest.param(value, marks=pytest.mark.long) for value in MORE)],
+    ids=repr,
 )
 def test_set_an_existing_value(text: str, value: Any) -> None:
     """set replaces one value; comments all stay unless a whole section went."""
@@ -54,7 +58,9 @@ def test_set_an_existing_value(text: str, value: Any) -> None:
 
 
 @every_text
-@pytest.mark.parametrize("value", [[], {}, ["a", "off"], {"k": {"l": [1, "x: y"]}}], ids=repr)
+@pytest.mark.parametrize(
+    "value", [[], {}, pytest.param(["a", "off"], marks=pytest.mark.long), {"k": {"l": [1, "x: y"]}}], ids=repr
+)
 def test_set_a_collection(text: str, value: Any) -> None:
     """set replaces any value by a list or a mapping."""
     for path, old in every_place(text):

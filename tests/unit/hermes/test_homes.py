@@ -149,26 +149,30 @@ def option_from_inside_a_profile(person: Person) -> tuple[dict[str, str], str | 
     return person.environ(HERMES_HOME=str(person.profile("home", root))), "work"
 
 
+EACH = [pytest.mark.long, pytest.mark.everywhere]
+"""Where the answer of the real Hermes is one of a kind that another row asks for already."""
+
+
 @pytest.mark.host
 @pytest.mark.parametrize(
     "furnish",
     [
         nothing_set,
-        custom_root,
+        pytest.param(custom_root, marks=EACH),
         blanks_around_the_variable,
-        only_blanks,
+        pytest.param(only_blanks, marks=EACH),
         sticky,
-        sticky_in_capitals,
-        sticky_default,
-        sticky_of_a_custom_root,
+        pytest.param(sticky_in_capitals, marks=EACH),
+        pytest.param(sticky_default, marks=EACH),
+        pytest.param(sticky_of_a_custom_root, marks=EACH),
         pytest.param(
             sticky_beats_a_home_inside_the_root,
             marks=pytest.mark.skipif(THIS_HOST.inner_home_is_root, reason="this Hermes refuses to start there"),
         ),
         profile_shaped_variable_beats_sticky,
-        supervised,
-        damaged_sticky,
-        option,
+        pytest.param(supervised, marks=EACH),
+        pytest.param(damaged_sticky, marks=EACH),
+        pytest.param(option, marks=EACH),
         option_default_beats_sticky,
         option_from_inside_a_profile,
     ],
@@ -184,7 +188,13 @@ def test_the_home_is_the_one_of_the_hermes_command(furnish: Furnish, person: Per
 
 
 @pytest.mark.host
-@pytest.mark.parametrize("furnish", [sticky, sticky_of_a_custom_root, option_default_beats_sticky, nothing_set])
+@pytest.mark.parametrize(
+    "furnish",
+    [
+        sticky,
+        *(pytest.param(way, marks=EACH) for way in (sticky_of_a_custom_root, option_default_beats_sticky, nothing_set)),
+    ],
+)
 def test_a_child_of_the_home_stays_there(furnish: Furnish, person: Person) -> None:
     """With the environment and arguments that the home gives, Hermes uses that home whatever the sticky choice says."""
     environ, _ = furnish(person)
