@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from tests.support.asking import call_of
 from tests.support.candidate import plugin_for
 from tests.support.conversing import answer_to
-from tests.support.files import HTML, JPEG, PDF, PNG
+from tests.support.files import HTML, JPEG, PDF, PNG, on_disk
 from tests.support.gateways import Stage, canon_stage
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(300)]
@@ -43,6 +44,13 @@ author: Example
 provides_tools: [read_files]
 """
 SECRETS = ("invoice", "ledger", "token=", "/files/", "images/img_")
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder from which the host sends files."""
+    with on_disk(tmp_path) as folder:
+        yield folder
 
 
 def put_reader(home: Path) -> dict[str, Any]:

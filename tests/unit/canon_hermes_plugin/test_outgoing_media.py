@@ -14,13 +14,20 @@ from canon_hermes_plugin.media.captures import FILE_BYTES
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.conversing import states_of, wait_closed
-from tests.support.files import OGG, PDF, PNG
+from tests.support.files import OGG, PDF, PNG, on_disk
 from tests.support.hosted_adapter import hosted, until
 from tests.support.loopback import answer, loopback
 
 pytestmark = pytest.mark.host
 
 ROOM = "conv_direct"
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder from which the host sends files."""
+    with on_disk(tmp_path) as folder:
+        yield folder
 
 
 @pytest.fixture
