@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Final
 
 from borgee_hermes.inbox.place import inbox_file
-from canon_ops.doctor.check import About, Answer, Check, Finding, Status
+from canon_ops.doctor.check import HOST_LIMIT_S, About, Answer, Check, Finding, Status
 from canon_ops.doctor.examination import Examination
 
 __all__ = ["CHECKS", "is_used"]
@@ -86,7 +86,7 @@ CHECKS: Final = (
             "Add borgee to plugins.enabled in config.yaml and set borgee.enabled to true.",
             ("plugins.enabled", "plugins.disabled", "borgee.enabled"),
         ),
-        limit_s=60.0,
+        limit_s=HOST_LIMIT_S,
     ),
     _check(
         "contract",
@@ -98,7 +98,7 @@ CHECKS: Final = (
             "The platform does not start, or fails at the first message that needs what is missing.",
             "Install an audited Hermes again: `canon-ops host list` names them.",
         ),
-        limit_s=60.0,
+        limit_s=HOST_LIMIT_S,
     ),
     _check(
         "config",

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from canon_ops.doctor.examination import Examination
     from canon_ops.doctor.repair import Repair
 
-__all__ = ["About", "Answer", "Check", "Finding", "Fix", "Place", "Status", "from_error"]
+HOST_LIMIT_S = 90.0
+"""For a check that asks the host's interpreter: longer than finding the host and its slowest answer together.
+
+The question's own limit comes first then, and what it says tells what was asked and what to try.
+"""
+
+__all__ = ["HOST_LIMIT_S", "About", "Answer", "Check", "Finding", "Fix", "Place", "Status", "from_error"]
 
 
 class Status(Enum):

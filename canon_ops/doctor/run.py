@@ -141,7 +141,9 @@ async def _ask(check: Check, examination: Examination) -> tuple[Finding, ...]:
     except FactMissing as exc:
         return (Finding(Status.SKIPPED, f"Not asked: {exc.owner} tells why.", data={"needs": exc.owner}),)
     except TimeoutError:
-        return (Finding(Status.UNKNOWN, f"No answer within {limit_s:g} s."),)
+        alone = "--live" if check.live else f"--only {check.id}"
+        again = Fix(f"canon-ops doctor {alone}   # when this machine has less to do")
+        return (Finding(Status.UNKNOWN, f"No answer within {limit_s:g} s.", again),)
     except CanonOpsError as exc:
         return (from_error(Status.UNKNOWN, exc),)
     except Exception as exc:  # a fault in one check must not hide the findings of the others

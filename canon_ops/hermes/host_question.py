@@ -103,7 +103,11 @@ class Question:
         try:
             out, err = self._child.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired as exc:
-            raise HostUnusable(f"{python} did not answer within {timeout_s:g} s.", fix=try_by_hand(python)) from exc
+            raise HostUnusable(
+                f"{python} did not answer within {timeout_s:g} s: this machine is busy, its disk is slow, or "
+                "what Hermes imports hangs.",
+                fix=f"{try_by_hand(python)}   # and again when that is quick",
+            ) from exc
         finally:
             self.abandon()
         try:

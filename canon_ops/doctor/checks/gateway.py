@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.check import HOST_LIMIT_S, About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.contract_canon import HOOKS
@@ -178,7 +178,7 @@ CHECKS = (
         "Activity hooks",
         "Does Hermes tell plugins about tool calls?",
         _hooks,
-        limit_s=60.0,
+        limit_s=HOST_LIMIT_S,
         about=About(
             "This Hermes is of a version that lacks one of the hooks, or was changed by hand.",
             "Answers arrive all the same; the steps that led to them are not shown.",

@@ -7,7 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from canon_ops.doctor.check import About, Check, Finding, Fix, Status, from_error
+from canon_ops.doctor.check import HOST_LIMIT_S, About, Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.audited import Audited, Evidence, Refused, audit, requirement_of
@@ -184,7 +184,7 @@ CHECKS = (
         "What is used of Hermes",
         "Has this Hermes everything that the platform relies on?",
         _contract,
-        limit_s=60.0,
+        limit_s=HOST_LIMIT_S,
         about=About(
             "Hermes is of another version than it says, or somebody changed its code.",
             "A chat platform uses parts of Hermes that no version promises. Where one is missing, turns are lost "

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from canon_ops import __version__
-from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status, from_error
+from canon_ops.doctor.check import HOST_LIMIT_S, About, Check, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.doctor.repair import AddToList, RemoveFromList, RestorePackage, SetConfig
 from canon_ops.errors import CanonOpsError
@@ -304,7 +304,7 @@ CHECKS = (
         "Import",
         "Does the plugin import in Hermes' interpreter?",
         _imports,
-        limit_s=60.0,
+        limit_s=HOST_LIMIT_S,
         about=About(
             "A dependency is missing or too old in the environment of Hermes, or a file of the package is damaged.",
             "Hermes logs one warning and goes on without the platform.",

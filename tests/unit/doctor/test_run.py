@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from borgee_hermes.doctor_checks import CHECKS as BORGEE_CHECKS
 from canon_ops.doctor.check import Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination, Fact, FactMissing
 from canon_ops.doctor.registry import CHECKS, LIVE_CHECKS, PROBE_CHECKS, UnknownCheck, areas, select
 from canon_ops.doctor.run import Diagnosis, diagnose
 from canon_ops.errors import ExitCode, NotFoundError
 from canon_ops.hermes.homes import resolve_home
+from canon_ops.hermes.host_call import _DESCRIBE_S, _DISCOVER_S, _FACTS_S, _IMPORT_S
 
 OK = Finding(Status.OK, "Good.")
 
@@ -69,9 +71,24 @@ def test_a_check_that_takes_too_long_is_unknown(examination: Examination) -> Non
     diagnosis = diagnose([check(stuck, limit_s=0.01), check(lambda _: OK)], examination)
 
     assert [verdict.finding for verdict in diagnosis.verdicts] == [
-        Finding(Status.UNKNOWN, "No answer within 0.01 s."),
+        Finding(
+            Status.UNKNOWN,
+            "No answer within 0.01 s.",
+            Fix("canon-ops doctor --only a.b   # when this machine has less to do"),
+        ),
         OK,
     ]
+
+
+def test_a_check_that_asks_the_host_outlives_the_host_s_own_limits() -> None:
+    """So that on a busy machine the question's own sentence is told, with its cure; the plain limit says less."""
+    slowest_s = _FACTS_S + max(_IMPORT_S, _DESCRIBE_S, _DISCOVER_S)
+    asking = {"host.contract", "gateway.hooks", "plugin.import", "borgee.plugin", "borgee.contract"}
+
+    limits = {each.id: each.limit_s for each in (*CHECKS, *BORGEE_CHECKS) if each.id in asking}
+
+    assert limits.keys() == asking
+    assert {name for name, limit_s in limits.items() if limit_s <= slowest_s} == set()
 
 
 def test_a_check_that_hangs_in_its_thread_holds_up_nothing(examination: Examination) -> None:
@@ -94,6 +111,7 @@ from canon_ops.doctor.check import Check
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.run import diagnose
 from canon_ops.hermes.homes import resolve_home
+from canon_ops.hermes.host_call import _DESCRIBE_S, _DISCOVER_S, _FACTS_S, _IMPORT_S
 
 def hang(_):
     os.write(1, b"hangs\\n")  # a print would hold a lock that the end of Python waits for
