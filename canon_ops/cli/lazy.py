@@ -14,6 +14,7 @@ __all__ = ["HELP_NAMES", "WIDEST_HELP", "LazyGroup", "help_of_root", "help_optio
 
 HELP_NAMES = ["-h", "--help"]
 WIDEST_HELP = 100
+_FEW = 4  # so many commands fit into the sentence that says that there is no such one
 OF_EVERY_COMMAND = frozenset(
     {"-p", "--profile", "--hermes-home", "--json", "--plain", "--no-input", "-y", "--yes", "-q", "--quiet"}
     | {"-v", "--verbose", "--color"}
@@ -93,8 +94,11 @@ class LazyGroup(click.Group):
     def _unknown(self, name: str) -> str:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, [child.name for child in self.entry.children], n=1)
-        return f"No such command: {name}." + (f" Did you mean {near[0]}?" if near else "")
+        names = [child.name for child in self.entry.children]
+        if near := get_close_matches(name, names, n=1):
+            return f"No such command: {name}. Did you mean {near[0]}?"
+        few = f" The commands of {self.name} are {', '.join(names[:-1])} and {names[-1]}." if len(names) <= _FEW else ""
+        return f"No such command: {name}.{few}"
 
 
 def root_group() -> LazyGroup:

@@ -20,7 +20,7 @@ from canon_ops.doctor.check import Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import diagnose
-from canon_ops.hermes.audited import AUDITED_HOSTS, AuditedHost, Refused, audit, newest_run, requirement_of
+from canon_ops.hermes.audited import AUDITED_HOSTS, AuditedHost, Refused, audit, way_to_hermes
 from canon_ops.hermes.discovery import HostNotFound, find_host
 from canon_ops.hermes.gateway import GatewayProcess, read_state
 from canon_ops.operate.changes import undo_change
@@ -49,13 +49,10 @@ class Step:
 
 def way_to_a_host(platform: str, python: str, rows: Iterable[AuditedHost] = AUDITED_HOSTS) -> str:
     """The commands that make a host on which the demo plays, or why there is none on this platform."""
-    row = newest_run(platform, python, rows=rows)
-    if row is None:
+    way = way_to_hermes(platform, python, "demo-venv", rows=rows)
+    if way is None:
         return "No Hermes has been run with Canon on this platform (docs/hosts.md). Play the demo on Linux."
-    return (
-        f"python{row.python} -m venv demo-venv && demo-venv/bin/pip install {requirement_of(row.hermes)} "
-        "&& canon-ops demo --python demo-venv/bin/python"
-    )
+    return f"{way} && canon-ops demo --python demo-venv/bin/python"
 
 
 def find_the_host(stage: Stage) -> str:

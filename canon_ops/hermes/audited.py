@@ -147,6 +147,20 @@ def newest_run(
     return max(run, key=lambda row: (row.python == python_minor(python), *_order(row)), default=None)
 
 
+def way_to_hermes(
+    platform: str, python: str, folder: str, *, rows: Iterable[AuditedHost] = AUDITED_HOSTS
+) -> str | None:
+    """The commands that make an environment ``folder`` with a Hermes that was run; None where none was.
+
+    Args:
+        python: the version of the interpreter that asks; its minor is preferred.
+    """
+    row = newest_run(platform, python, rows=rows)
+    if row is None:
+        return None
+    return f"python{row.python} -m venv {folder} && {folder}/bin/pip install {requirement_of(row.hermes)}"
+
+
 def requirement_of(version: str) -> str:
     """What to tell pip."""
     return f"{distribution_of(version)}=={version}"

@@ -18,6 +18,7 @@ from a distribution's name, which forks and checkouts do not share.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -32,6 +33,7 @@ from pathlib import Path
 from string import Template
 
 from canon_ops.errors import OutsideError
+from canon_ops.hermes.audited import way_to_hermes
 from canon_ops.hermes.host_call import HostFacts, HostUnusable, host_facts
 from canon_ops.hermes.installer import Installer, choose_installer
 
@@ -44,6 +46,7 @@ __all__ = [
     "find_hosts",
     "interpreter_of",
     "is_running_host",
+    "or_make_one",
 ]
 
 _SCRIPT_BYTES = 4096
@@ -131,8 +134,14 @@ def find_host(environ: Mapping[str, str], *, python: str | Path | None = None) -
         return host
     raise HostNotFound(
         f"No Hermes was found: {'; '.join(tried)}.",
-        fix="canon-ops install --python PATH-OF-THE-HERMES-ENVIRONMENT/bin/python",
+        fix="canon-ops install --python PATH-OF-THE-HERMES-ENVIRONMENT/bin/python" + or_make_one(),
     )
+
+
+def or_make_one() -> str:
+    """What follows the cure for whoever has no Hermes, as a comment of the shell; empty where no way was tried."""
+    way = way_to_hermes(sys.platform, platform.python_version(), "~/hermes-venv")
+    return f"   # none yet? {way}" if way else ""
 
 
 def find_hosts(environ: Mapping[str, str]) -> tuple[HostInstallation, ...]:

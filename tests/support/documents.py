@@ -13,6 +13,8 @@ from canon_ops.cli.schemas import document_schema
 
 __all__ = ["checked"]
 
+_ENDS = (".", "!", "?", "…")
+
 
 def checked(document: dict[str, Any]) -> dict[str, Any]:
     """The document, which agrees with the schema of its command; one that answers has an answer in it.
@@ -22,6 +24,8 @@ def checked(document: dict[str, Any]) -> dict[str, Any]:
     _validator(document["schema"]).validate(document)
     assert document["ok"] is (document["exit_code"] == 0)
     assert document["data"] or not document["ok"], f"{document['schema']} is ok and says nothing"
+    broken_off = [one["message"] for one in document["errors"] if not one["message"].endswith(_ENDS)]
+    assert broken_off == [], "a message is a sentence, with its end"
     return document
 
 

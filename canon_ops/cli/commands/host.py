@@ -14,7 +14,7 @@ from canon_ops.errors import ExitCode
 from canon_ops.hermes.audited import AUDITED_HOSTS, Audited, audit
 from canon_ops.hermes.contract import Difference, Effect, worst
 from canon_ops.hermes.contract_check import NEEDS, contract_differences
-from canon_ops.hermes.discovery import HostInstallation, HostNotFound, find_host, find_hosts
+from canon_ops.hermes.discovery import HostInstallation, HostNotFound, find_host, find_hosts, or_make_one
 
 __all__ = ["AuditedRow", "HostContract", "HostFound", "HostList", "HostShown", "list_command", "show_command"]
 
@@ -157,7 +157,9 @@ def list_command(context: Context) -> Result:
     if found:
         return Result(HostList(found, rows), view)
     problem = Problem(
-        HostNotFound.code, "No Hermes was found on this machine.", fix="canon-ops host show --python PATH"
+        HostNotFound.code,
+        "No Hermes was found on this machine.",
+        fix=f"canon-ops host show --python PATH{or_make_one()}",
     )
     return Result(HostList(found, rows), view, ExitCode.FAILED, (problem,))
 

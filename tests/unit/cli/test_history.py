@@ -402,9 +402,12 @@ class TestHalfAChange:
         config, env = files
         env.write_text("TZ=CET\n")
 
-        ran = program("history", "finish")
+        ran = program("history", "finish", "--json")
 
-        assert "Abandoned: setup canon" in ran.out
+        (change,) = ran.json["data"]["changes"]
+        assert (change["outcome"], change["command"]) == ("abandoned", "setup canon")
+        assert (ran.json["ok"], ran.json["data"]["files"]) == (True, [str(config)])
+        assert "-mine: 1" in ran.json["data"]["diff"]
         assert (config.read_text(), env.read_text()) == (CONFIG, "TZ=CET\n")
 
     def test_a_journal_that_nobody_can_read_is_told(self, program: Runner, files: tuple[Path, Path]) -> None:

@@ -40,6 +40,18 @@ def test_help_is_an_answer(program: Runner) -> None:
     [
         (("verson",), "No such command: verson. Did you mean version?", "canon-ops --help"),
         (("xyzzy",), "No such command: xyzzy.", "canon-ops --help"),
+        (
+            ("man", "install"),
+            "No such command: install. The commands of man are show and path.",
+            "canon-ops man --help",
+        ),
+        (("man", "shwo"), "No such command: shwo. Did you mean show?", "canon-ops man --help"),
+        (
+            ("history", "x"),
+            "No such command: x. The commands of history are list, show and finish.",
+            "canon-ops history --help",
+        ),
+        (("config", "xyzzy"), "No such command: xyzzy.", "canon-ops config --help"),
         (("version", "--jsn"), "No such option: --jsn. Did you mean --json?", "canon-ops version --help"),
         (("--plain", "version"), "--plain goes after the command's name.", "canon-ops --help"),
         (("outbox", "show", "x"), "Invalid value for 'N': 'x' is not a whole number.", "canon-ops outbox show --help"),

@@ -167,6 +167,7 @@ def test_without_any_host_the_places_are_named(tmp_path: Path) -> None:
         "from canon_ops.errors import CanonOpsError\n"
         "try:\n    find_host({'HOME': '/nonexistent', 'PATH': '/nonexistent'})\n"
         "except CanonOpsError as error:\n    print(error.code, int(error.exit_code), error.what, sep='\\n')\n"
+        "    print(error.fix)\n"
     )
 
     answer = subprocess.run(
@@ -175,6 +176,9 @@ def test_without_any_host_the_places_are_named(tmp_path: Path) -> None:
 
     assert answer[:2] == ["host_not_found", "3"]
     assert f"{bare} has none in it; no hermes command on PATH; no environment in /nonexistent/.hermes/" in answer[2]
+    assert (
+        "   # none yet? python3." in answer[3] and "-m venv ~/hermes-venv && ~/hermes-venv/bin/pip install" in answer[3]
+    )
 
 
 @pytest.mark.parametrize(
