@@ -16,7 +16,6 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.given_value import refuse_argument
 from canon_ops.cli.named_file import named
 from canon_ops.cli.output import Block, Diff, Line, Mark, Problem, Raw, Result
-from canon_ops.cli.redaction import SECRET_MARK
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import ExitCode, RefusedError
 from canon_ops.files.config_editor import ConfigDocument
@@ -28,7 +27,7 @@ from canon_ops.hermes.keys import KeyFile, KnownKey, dropped, find_key, near_key
 from canon_ops.lean import dataclass, replace
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
 from canon_ops.operate.shown_config import shown_value
-from canon_ops.settings.secret import Secret
+from canon_ops.settings.secret import SECRET_MARK, Secret
 from canon_ops.settings.telling import secret_parts
 
 __all__ = ["ConfigValue", "add_item", "get_value", "remove_item", "set_value", "unset_key"]

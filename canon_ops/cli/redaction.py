@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from canon_ops.lean import late_pattern
+from canon_ops.settings.secret import SECRET_MARK, numbered_mark
 from canon_ops.settings.telling import hide_logins, hide_secrets, is_telling, secret_parts
 
-__all__ = ["SECRET_MARK", "Redactor"]
+__all__ = ["Redactor"]
 
-SECRET_MARK = "[secret]"  # noqa: S105 - what stands in place of one
 _SHORTEST = 8  # a shorter value is as likely a word of the sentence as the secret
 _SHORTEST_IN_DIFF = 3  # there a short one is hidden where it stands alone
 _FOLDERS = ("PWD", "OLDPWD")  # of the shell: where it works, although a setting of that name would be a password
@@ -79,7 +79,7 @@ class Redactor:
     def line(self, text: str) -> str:
         """Mask one line of a diff: known secrets, and whatever stands behind a telling name.
 
-        Different values get different marks (``[secret]``, ``[secret 2]``), so that the change of a secret is seen.
+        Different values get different marks (``numbered_mark``), so that the change of a secret is seen.
         """
         self.catch_up()
         found = _ASSIGNMENT.fullmatch(text)
@@ -96,8 +96,7 @@ class Redactor:
         return text
 
     def _mark(self, value: str) -> str:
-        number = self._masked.setdefault(value, len(self._masked) + 1)
-        return SECRET_MARK if number == 1 else f"[secret {number}]"
+        return numbered_mark(self._masked.setdefault(value, len(self._masked) + 1))
 
     def __call__(self, text: str) -> str:
         text = hide_logins(text, lambda _secret: SECRET_MARK)

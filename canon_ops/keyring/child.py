@@ -22,6 +22,8 @@ import json
 import sys
 from typing import Any
 
+from canon_ops.settings.secret import SECRET_MARK
+
 PROTOCOL = 1
 
 _NO_KEYRING_MODULES = ("keyring.backends.null", "keyring.backends.fail", "keyrings.alt.")
@@ -106,7 +108,7 @@ def _kind(exc: Exception) -> str:
 
 def _detail(exc: Exception, secret: str | None) -> str:
     text = f"{type(exc).__name__}: {exc}".replace("\n", " ")
-    return (text.replace(secret, "[secret]") if secret else text)[:_DETAIL_CHARS]
+    return (text.replace(secret, SECRET_MARK) if secret else text)[:_DETAIL_CHARS]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional
 from canon_ops.operate.prompts import Prompts
 from canon_ops.operate.writing import Writing, Written, require_consent
 from canon_ops.settings.pending import Due, PendingFile, PendingRegistration
+from canon_ops.settings.secret import SECRET_MARK
 
 __all__ = ["Cancelled", "NothingPending", "cancel_registration"]
 
@@ -83,7 +84,7 @@ def _hiding(mask: Callable[[str], str], entry: PendingRegistration) -> Callable[
     if entry.poll_token is None:
         return mask
     token = json.dumps(entry.poll_token.reveal())[1:-1]
-    return lambda line: mask(line.replace(token, "[secret]"))
+    return lambda line: mask(line.replace(token, SECRET_MARK))
 
 
 def _meant(pending: PendingFile, name: str | None) -> PendingRegistration:

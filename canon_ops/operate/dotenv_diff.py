@@ -1,6 +1,6 @@
 """A change of ``.env`` as a diff that shows no secret: neither its own, nor what other programs keep there.
 
-A line shows its value only where its name is one that may be shown; otherwise ``NAME=[secret]``, and ``…`` for
+A line shows its value only where its name is one that may be shown; otherwise ``NAME=[REDACTED]``, and ``…`` for
 comments, broken lines and the further lines of a value, which may hold anything. What a line is, the parser says and
 not the look of it. Different values get different marks, so that the change of a hidden one is seen.
 """
@@ -15,7 +15,7 @@ from canon_ops.files.dotenv_editor import comment_beside
 from canon_ops.files.transaction import FileChange
 from canon_ops.hermes.keys import is_public_name
 from canon_ops.settings.dotenv import decode_dotenv, read_lines
-from canon_ops.settings.secret import redact
+from canon_ops.settings.secret import numbered_mark, redact
 
 __all__ = ["change_diff", "dotenv_diff"]
 
@@ -86,5 +86,4 @@ class _Lines:
         return redact(line.removesuffix(comment) + (f"# {_HIDDEN}" if comment else ""))
 
     def _mark(self, value: str) -> str:
-        number = len(self._marks) + 1
-        return self._marks.setdefault(value, "[secret]" if number == 1 else f"[secret {number}]") if value else ""
+        return self._marks.setdefault(value, numbered_mark(len(self._marks) + 1)) if value else ""

@@ -17,6 +17,7 @@ from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import expect_unchanged, sparing_comments
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.settings.profiles import AgentsFile
+from canon_ops.settings.secret import SECRET_MARK
 
 __all__ = ["ConsentMissing", "Writing", "Written", "edit_agents", "require_consent"]
 
@@ -135,7 +136,7 @@ def _hiding(mask: Callable[[str], str], *files: AgentsFile) -> Callable[[str], s
 
     def hide(line: str) -> str:
         for text in written:
-            line = line.replace(text, "[secret]")
+            line = line.replace(text, SECRET_MARK)
         return mask(line)
 
     return hide

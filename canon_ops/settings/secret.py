@@ -12,9 +12,9 @@ from typing import NoReturn
 from canon_ops.lean import late_pattern
 from canon_ops.settings.telling import hide_logins
 
-__all__ = ["Secret", "redact"]
+__all__ = ["SECRET_MARK", "Secret", "numbered_mark", "redact"]
 
-_MARK = "[secret]"
+SECRET_MARK = "[REDACTED]"  # noqa: S105 - what stands in place of one; Borgee 2.4, docs/decisions/0071
 _HINT_CHARS = 4  # command-line contract, section 4: at most the last four characters
 _MIN_CHARS_FOR_HINT = 16  # four characters of a shorter secret would be too large a part of it
 
@@ -23,7 +23,7 @@ _KEY_SHAPES = late_pattern(r"(?:agk|bgr)_[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-
 
 
 class Secret:
-    """Text that shows itself as ``[secret]``: what is printed may end in a log, a pipe or a JSON document.
+    """Text that shows itself as ``[REDACTED]``: what is printed may end in a log, a pipe or a JSON document.
 
     Only a terminal may show the last characters, and asks for them: :meth:`hint`.
 
@@ -49,7 +49,7 @@ class Secret:
         return f"Secret({self})"
 
     def __str__(self) -> str:
-        return _MARK if self._value else "[empty]"
+        return SECRET_MARK if self._value else "[empty]"
 
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)
@@ -74,8 +74,13 @@ class Secret:
         raise TypeError("a Secret is not pickled")
 
 
+def numbered_mark(number: int) -> str:
+    """What stands for one of several secrets of a diff, in the order in which they were met: so a change is seen."""
+    return SECRET_MARK if number == 1 else f"{SECRET_MARK[:-1]} {number}]"
+
+
 def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
-    """Replace every given secret in ``text``, and what looks like a key or a URL's password, by ``[secret]``.
+    """Replace every given secret in ``text``, and what looks like a key or a URL's password, by ``[REDACTED]``.
 
     Args:
         secrets: those that are known to the caller; the longest is replaced first, so that one that contains another
@@ -87,5 +92,5 @@ def redact(text: str, secrets: Iterable[Secret | str] = ()) -> str:
         reverse=True,
     )
     for secret in known:
-        text = text.replace(secret.reveal(), _MARK)
-    return _KEY_SHAPES.sub(_MARK, hide_logins(text, lambda _secret: _MARK))
+        text = text.replace(secret.reveal(), SECRET_MARK)
+    return _KEY_SHAPES.sub(SECRET_MARK, hide_logins(text, lambda _secret: SECRET_MARK))

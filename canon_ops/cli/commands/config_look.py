@@ -19,6 +19,7 @@ from canon_ops.files.reading import read_optional
 from canon_ops.operate.compare_config import compare_config
 from canon_ops.operate.list_config import ConfigKey, list_config
 from canon_ops.operate.validate_config import ConfigFault, validate_config
+from canon_ops.settings.secret import SECRET_MARK
 
 __all__ = ["diff_command", "list_command", "path_command", "validate_command"]
 
@@ -197,7 +198,7 @@ def _verdict(file: Path, faults: tuple[ConfigFault, ...], code: ExitCode) -> Res
 
 def _value(key: ConfigKey) -> str:
     if key.secret:
-        return "" if key.origin == "unset" else "[secret]"
+        return "" if key.origin == "unset" else SECRET_MARK
     return "" if key.origin == "unset" else _json(key.value)
 
 

@@ -22,6 +22,7 @@ from canon_ops.operate.move_key import KeyMoved, Store, move_borgee_key, move_ca
 from canon_ops.operate.remove_key import KeyRemoved, remove_borgee_key, remove_canon_key
 from canon_ops.operate.unseen import restart_notice
 from canon_ops.runtime.clock import SystemClock
+from canon_ops.settings.secret import SECRET_MARK
 
 __all__ = ["audit_command", "list_command", "move_command", "remove_command", "test_command"]
 
@@ -283,7 +284,7 @@ def _list_view(context: Context, found: Credentials) -> list[Block]:
 def _shown(value: Value, *, at_terminal: bool) -> str:
     if not value.secret:
         return str(value.value)
-    return value.hint if at_terminal else "[secret]"
+    return value.hint if at_terminal else SECRET_MARK
 
 
 def _words(place: Place) -> str:

@@ -405,7 +405,7 @@ async def test_what_a_connection_is_locked_under_is_told_to_nobody(own_home: Pat
         assert not await stage.adapter.connect()
 
         told = stage.adapter.fatal_error_message
-        assert "cannot write the lock of [secret]" in told
+        assert "cannot write the lock of [REDACTED]" in told
         assert "|credential:" not in told
 
 

@@ -86,7 +86,7 @@ def test_get_never_shows_a_secret(program: Runner, config: Path, key: str, form:
         assert f"fix: read it in the file: {config}:6" in ran.err
     else:
         assert ran.code == 0
-        assert "[secret]" in ran.out
+        assert "[REDACTED]" in ran.out
 
 
 SERVER = """\
@@ -197,7 +197,7 @@ def test_set_changes_one_line_and_says_so(program: Runner, config: Path) -> None
         f"--- {config}\n+++ {config}\n"
         "@@ -7,4 +7,4 @@\n"
         "   other:\n"
-        "     api_key: [secret]\n"
+        "     api_key: [REDACTED]\n"
         " streaming:\n"
         "-  edit_interval: 0.1   # seconds\n"
         "+  edit_interval: 0.25   # seconds\n"

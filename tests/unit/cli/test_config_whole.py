@@ -139,7 +139,7 @@ def test_list_shows_value_origin_and_advice(program: Runner, config: Path, monke
     rows = {line.split("\t")[0]: line.split("\t")[1:] for line in program("config", "list").out.splitlines()}
 
     assert rows["streaming.enabled"] == ["true", "line 10", ""]
-    assert rows["platforms.canon.api_key"] == ["[secret]", "line 7", ""]
+    assert rows["platforms.canon.api_key"] == ["[REDACTED]", "line 7", ""]
     assert rows["platforms.canon.extra.turn_verbosity"] == ["quiet", "CANON_TURN_VERBOSITY in .env", ""]
     assert rows["platforms.canon.extra.base_url"] == [
         "https://canon.example", "CANON_BASE_URL (environment)", "",

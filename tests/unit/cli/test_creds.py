@@ -54,10 +54,10 @@ class TestList:
         lines = ran.out.splitlines()
         assert ran.code == 0
         assert lines[0] == (
-            f"canon\tapi_key\t[secret]\tCANON_API_KEY in {user.env_file}, line 2\t"
+            f"canon\tapi_key\t[REDACTED]\tCANON_API_KEY in {user.env_file}, line 2\t"
             f"platforms.canon.token in {user.config_file}"
         )
-        assert lines[-1] == f"borgee\tapi_key\t[secret]\tBORGEE_API_KEY in {user.env_file}, line 4\t"
+        assert lines[-1] == f"borgee\tapi_key\t[REDACTED]\tBORGEE_API_KEY in {user.env_file}, line 4\t"
         assert KEY[-4:] not in ran.out
         assert OTHER_KEY not in ran.out
 

@@ -264,7 +264,7 @@ def test_a_bundle_holds_what_helps_and_nothing_secret(program: Runner, talkative
     assert texts["env-names.txt"] == "1: OPENAI_API_KEY=[set]\n2: MOTTO=[set]\n3: CANON_AGENT=ops\n"
     assert texts["config.yaml"].startswith("# mine\nmodel:")
     assert json.loads(texts["agents.json"]) == {"ops": {"apiKey": "[set]", "agentId": "agent_1"}}
-    assert texts["gateway.log"].startswith("2026-11-30 22:33:09,120 ERROR gateway.run: no key [secret]")
+    assert texts["gateway.log"].startswith("2026-11-30 22:33:09,120 ERROR gateway.run: no key [REDACTED]")
     assert json.loads(texts["doctor.json"])["checks"][0]["id"] == "config.parse"
 
 

@@ -291,8 +291,8 @@ class TestLooking:
         file = user.env_file
         assert [line.split("\t") for line in ran.out.splitlines()] == [
             ["CANON_AGENT", "desk", f"{file}, line 4", f"{file}, line 1, the process environment"],
-            ["OPENAI_API_KEY", "[secret]", f"{file}, line 2", ""],
-            ["TZ", "[secret]", f"{file}, line 3", ""],
+            ["OPENAI_API_KEY", "[REDACTED]", f"{file}, line 2", ""],
+            ["TZ", "[REDACTED]", f"{file}, line 3", ""],
             ["EMPTY", "", f"{file}, line 5", ""],
             ["CANON_HOME_CHANNEL", "c1", "the process environment", ""],
         ]

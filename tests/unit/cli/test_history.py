@@ -63,7 +63,7 @@ def test_show_has_the_difference_with_secrets_masked(program: Runner, config: Pa
     assert (ran.code, ran.err) == (0, "")
     assert "secret-one-two" not in ran.out
     assert ran.out.endswith(
-        f"--- {config}\n+++ {config}\n@@ -3,4 +3,4 @@\n   canon:\n     api_key: [secret]\n streaming:\n"
+        f"--- {config}\n+++ {config}\n@@ -3,4 +3,4 @@\n   canon:\n     api_key: [REDACTED]\n streaming:\n"
         "-  enabled: false   # off\n+  enabled: true   # off\n"
     )
 
@@ -93,7 +93,7 @@ def test_undo_gives_back_the_bytes(program: Runner, config: Path) -> None:
 
     assert undone.out.splitlines()[0] == f"Hermes profile default: {config}"
     assert undone.out.splitlines()[1].startswith("Took back: config unset platforms (")
-    assert "+platforms:\n+  canon:\n+    api_key: [secret]\n" in undone.out
+    assert "+platforms:\n+  canon:\n+    api_key: [REDACTED]\n" in undone.out
     assert (after_one, after_two) == (first, CONFIG)
     ran = program("undo")
     assert (ran.code, ran.err) == (1, "Error: There is nothing to undo.\n  fix: canon-ops history list\n")

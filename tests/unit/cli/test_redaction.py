@@ -14,7 +14,7 @@ def test_values_of_telling_variables_are_hidden(name: str) -> None:
     """The name of a variable decides, whatever its value looks like."""
     redact = Redactor({name: "correct horse battery"})
 
-    assert redact("it said: correct horse battery!") == "it said: [secret]!"
+    assert redact("it said: correct horse battery!") == "it said: [REDACTED]!"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_values_of_telling_variables_are_hidden(name: str) -> None:
 )
 def test_key_shapes_are_hidden_though_nobody_named_them(text: str) -> None:
     """A key in an exception's text is found by its shape."""
-    assert "[secret]" in Redactor({})(text)
+    assert "[REDACTED]" in Redactor({})(text)
     assert not any(part in Redactor({})(text) for part in ("4fT9", "abcdef", "0123456789"))
 
 
@@ -47,15 +47,15 @@ def test_the_longest_secret_goes_first() -> None:
     """A secret that contains another leaves nothing of itself."""
     redact = Redactor({"A_TOKEN": "abcdefgh", "B_TOKEN": "abcdefgh-ijklmnop"})
 
-    assert redact("x abcdefgh-ijklmnop y") == "x [secret] y"
+    assert redact("x abcdefgh-ijklmnop y") == "x [REDACTED] y"
 
 
 @pytest.mark.parametrize(
     ("line", "masked"),
     [
-        ("  api_key: abcdefgh1234\n", "  api_key: [secret]\n"),
-        ("- \"token\": 'x'\n", '- "token": [secret]\n'),
-        ("export SLACK_TOKEN=abc # note\n", "export SLACK_TOKEN=[secret]\n"),
+        ("  api_key: abcdefgh1234\n", "  api_key: [REDACTED]\n"),
+        ("- \"token\": 'x'\n", '- "token": [REDACTED]\n'),
+        ("export SLACK_TOKEN=abc # note\n", "export SLACK_TOKEN=[REDACTED]\n"),
         ("CANON_FIREBASE_API_KEY=AIzaPublic\n", "CANON_FIREBASE_API_KEY=AIzaPublic\n"),
         ("# api_key is set elsewhere\n", "# api_key is set elsewhere\n"),
         ("api_key:\n", "api_key:\n"),
@@ -74,10 +74,10 @@ def test_the_change_of_a_secret_is_seen_where_only_its_place_tells(old: str, new
     for value in (old, new):
         redact.learn_tree((), {"args": ["--token", value], "url": f"https://u:{value}@h"})
 
-    assert [redact.line(f"- {value}\n") for value in (old, new)] == ["- [secret]\n", "- [secret 2]\n"]
+    assert [redact.line(f"- {value}\n") for value in (old, new)] == ["- [REDACTED]\n", "- [REDACTED 2]\n"]
     assert [redact.line(f"url: https://u:{value}@h\n") for value in (old, new)] == [
-        "url: https://u:[secret]@h\n",
-        "url: https://u:[secret 2]@h\n",
+        "url: https://u:[REDACTED]@h\n",
+        "url: https://u:[REDACTED 2]@h\n",
     ]
 
 
@@ -87,4 +87,4 @@ def test_the_change_of_a_secret_is_seen_without_showing_it() -> None:
 
     marks = [redact.line(f"token: {value}\n") for value in ("first", "second", "first")]
 
-    assert marks == ["token: [secret]\n", "token: [secret 2]\n", "token: [secret]\n"]
+    assert marks == ["token: [REDACTED]\n", "token: [REDACTED 2]\n", "token: [REDACTED]\n"]

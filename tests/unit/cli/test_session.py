@@ -114,7 +114,7 @@ def test_a_fault_of_ours_quotes_no_secret(home: Path, options: CommonOptions) ->
 
     assert "from-the" not in out + err
     assert "4fT9" not in out + err
-    assert (out + err).count("[secret]") >= 3
+    assert (out + err).count("[REDACTED]") >= 3
     assert ("Traceback" in err) is options.verbose
 
 

@@ -205,7 +205,7 @@ class TestKeys:
         ran = program("setup", "canon", *endpoints(canon), "--api-key-file", str(home / "key"), "--diff", form)
 
         assert ran.code == 0, ran.err
-        assert "CANON_API_KEY=[secret]" in ran.out and "CANON_API_KEY=[secret 2]" in ran.out
+        assert "CANON_API_KEY=[REDACTED]" in ran.out and "CANON_API_KEY=[REDACTED 2]" in ran.out
         assert key[-4:] not in ran.out + ran.err and "cdef" not in ran.out + ran.err
 
     def test_one_source_at_a_time(self, program: Runner) -> None:

@@ -86,7 +86,7 @@ def test_a_dry_run_shows_and_writes_nothing(writing: Writing) -> None:
     plan = carry_out(replace(writing, dry_run=True), SetVariable("A", "one"), yes=False)
 
     assert (plan.dry_run, plan.written.history_id) == (True, None)
-    assert "-A=[secret]\n+A=[secret 2]\n" in plan.written.diff
+    assert "-A=[REDACTED]\n+A=[REDACTED 2]\n" in plan.written.diff
     assert writing.home.env_file.read_text() == ENV
 
 

@@ -79,8 +79,8 @@ def test_changes_come_with_a_unified_diff(home: Path) -> None:
         (change,) = transaction.changes()
 
     assert change == FileChange(home / ".env", home / ".env", b"K=1\n", b"K=1\nTOKEN=abc")
-    assert change.diff(mask=lambda line: line.replace("abc", "[secret]")) == (
-        f"--- {home}/.env\n+++ {home}/.env\n@@ -1 +1,2 @@\n K=1\n+TOKEN=[secret]\n\\ No newline at end of file\n"
+    assert change.diff(mask=lambda line: line.replace("abc", "[REDACTED]")) == (
+        f"--- {home}/.env\n+++ {home}/.env\n@@ -1 +1,2 @@\n K=1\n+TOKEN=[REDACTED]\n\\ No newline at end of file\n"
     )
 
 

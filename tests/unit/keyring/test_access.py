@@ -89,7 +89,7 @@ def test_an_error_text_that_quotes_the_secret_is_masked(file: Path) -> None:
         keyring(file, "quoting").put(REFERENCE, KEY)
 
     assert "agk_live" not in caught.value.what
-    assert "cannot store [secret]" in caught.value.what
+    assert "cannot store [REDACTED]" in caught.value.what
 
 
 def test_a_backend_that_prints_does_not_spoil_the_answer(file: Path) -> None:

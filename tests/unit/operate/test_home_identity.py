@@ -79,8 +79,8 @@ def test_no_key_shows_in_the_diff(tmp_path: Path) -> None:
     changes = identity(tmp_path).plan(key_lines(Secret("agk_live_new456789c3d4"), connection_for("canon-prod-v1")))
 
     diff = masked_diff(changes)
-    assert "-export CANON_API_KEY=[secret]\n" in diff
-    assert "+export CANON_API_KEY=[secret 2]\n" in diff
+    assert "-export CANON_API_KEY=[REDACTED]\n" in diff
+    assert "+export CANON_API_KEY=[REDACTED 2]\n" in diff
     assert "0123456789" not in diff
 
 
@@ -96,7 +96,7 @@ def test_no_line_of_another_program_shows_in_the_diff(tmp_path: Path) -> None:
     lines = [line for line in masked_diff(changes).splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
     assert lines == [
         "-CANON_AGENT=old",
-        "+CANON_API_KEY=[secret]",
+        "+CANON_API_KEY=[REDACTED]",
         "+CANON_ENVIRONMENT_ID=canon-prod-v1",
     ]
 

@@ -497,7 +497,7 @@ def test_no_neighbour_of_a_changed_line_gives_a_key_away(site: Site) -> None:
         site.environ,
         InstallOptions(python=site.python),
         prompts,
-        mask=lambda line: line.replace("agk_live_0123456789abcdef", "[secret]"),
+        mask=lambda line: line.replace("agk_live_0123456789abcdef", "[REDACTED]"),
         show_diff=True,
     )
 

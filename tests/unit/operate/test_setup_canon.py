@@ -432,7 +432,7 @@ def test_a_dry_run_asks_and_verifies_but_leaves_everything(machine: Machine) -> 
     result = machine.setup(machine.registering(), dry_run=True)
 
     assert result.dry_run is True
-    assert result.diff.endswith("-CANON_API_KEY=[secret]\n+CANON_AGENT=ops\n")
+    assert result.diff.endswith("-CANON_API_KEY=[REDACTED]\n+CANON_AGENT=ops\n")
     assert machine.calls() == ["GET /healthz/", "GET /health"]
     assert machine.tree() == before
     assert not machine.canon.exists()

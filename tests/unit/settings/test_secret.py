@@ -8,14 +8,15 @@ import pickle
 
 import pytest
 
-from canon_ops.settings.secret import Secret, redact
+from canon_ops.settings.secret import SECRET_MARK, Secret, numbered_mark, redact
+from tests.support.environments import CHECKOUT
 
 KEY = "agk_live_0123456789a1b2"
 
 
 @pytest.mark.parametrize(
     ("value", "shown", "hint"),
-    [(KEY, "[secret]", "…a1b2"), ("x" * 15, "[secret]", "[secret]"), ("", "[empty]", "[empty]")],
+    [(KEY, "[REDACTED]", "…a1b2"), ("x" * 15, "[REDACTED]", "[REDACTED]"), ("", "[empty]", "[empty]")],
 )
 def test_a_secret_shows_nothing_and_four_characters_when_asked(value: str, shown: str, hint: str) -> None:
     """Whatever prints a secret may print into a log or a document; a terminal asks for its hint."""
@@ -50,10 +51,25 @@ def test_redaction_erases_what_it_knows_and_what_looks_like_a_key() -> None:
     text = f"key {KEY} pw hunter2secret, agk_live_unknown99 Bearer abc.def-ghi/jkl bgr_k1_abcdef end"
 
     assert redact(text, [Secret(KEY), "hunter2secret", ""]) == (
-        "key [secret] pw [secret], [secret] Bearer [secret] [secret] end"
+        "key [REDACTED] pw [REDACTED], [REDACTED] Bearer [REDACTED] [REDACTED] end"
     )
+
+
+def test_several_secrets_have_marks_of_their_own() -> None:
+    """The first one has the plain word, so a diff with one hidden value reads like every other text."""
+    assert [numbered_mark(number) for number in (1, 2, 3)] == [SECRET_MARK, "[REDACTED 2]", "[REDACTED 3]"]
+
+
+@pytest.mark.checkout
+def test_the_word_stands_once() -> None:
+    """Borgee 2.4, docs/decisions/0071: whatever hides a secret takes the word from here."""
+    files = [file for folder in ("canon_ops", "adapter") for file in CHECKOUT.joinpath(folder).rglob("*.py")]
+    literals = [f'"{SECRET_MARK[:-1]}', '"[secret']
+
+    found = [file.name for file in files if any(one in file.read_text(encoding="utf-8") for one in literals)]
+    assert found == ["secret.py"]
 
 
 def test_a_secret_inside_a_longer_one_leaves_nothing_behind() -> None:
     """The longest secret goes first."""
-    assert redact("x-abcdef-y", ["abcdef", "x-abcdef-y"]) == "[secret]"
+    assert redact("x-abcdef-y", ["abcdef", "x-abcdef-y"]) == "[REDACTED]"

@@ -84,10 +84,10 @@ def test_hiding_keeps_everything_else() -> None:
     """The shape, the keys, and the rest of a text."""
     value = {"u": "https://a:b@h/x", "n": 1, "l": ["--token", "t"]}
 
-    assert hide_secrets((), value, lambda _text: "[secret]") == {
-        "u": "https://a:[secret]@h/x",
+    assert hide_secrets((), value, lambda _text: "[REDACTED]") == {
+        "u": "https://a:[REDACTED]@h/x",
         "n": 1,
-        "l": ["--token", "[secret]"],
+        "l": ["--token", "[REDACTED]"],
     }
 
 
@@ -101,6 +101,6 @@ def test_a_sentence_loses_its_logins_only() -> None:
     """The password of a URL and of a curl call go; the words of a cure are no secret."""
     text = "curl -su name:word h failed, then https://u:p@h; use --api-key-stdin or --token FILE"
 
-    hidden = hide_logins(text, lambda _text: "[secret]")
+    hidden = hide_logins(text, lambda _text: "[REDACTED]")
 
-    assert hidden == text.replace(":p@", ":[secret]@").replace("name:word", "name:[secret]")
+    assert hidden == text.replace(":p@", ":[REDACTED]@").replace("name:word", "name:[REDACTED]")
