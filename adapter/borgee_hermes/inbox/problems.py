@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from canon_ops.errors import InternalError, RefusedError, UsageError
 
-__all__ = ["ReceiptDiffers", "RiskNotConfirmed", "SessionNotReset"]
+__all__ = ["ReceiptDiffers", "RiskNotConfirmed", "SessionNotReset", "requeue_advice"]
 
 
 class ReceiptDiffers(InternalError):
@@ -21,8 +21,13 @@ class RiskNotConfirmed(UsageError):
     def __init__(self, ingest_seq: int) -> None:
         super().__init__(
             f"Running receipt {ingest_seq} again may repeat what its first run did; that needs a risk confirmation",
-            fix=f"canon-ops inbox requeue {ingest_seq} --confirm-duplicate-side-effect-risk",
+            fix=requeue_advice(ingest_seq),
         )
+
+
+def requeue_advice(ingest_seq: int) -> str:
+    """The command that lets a receipt run again, with the word that it needs."""
+    return f"canon-ops inbox requeue {ingest_seq} --confirm-duplicate-side-effect-risk"
 
 
 class SessionNotReset(RefusedError):

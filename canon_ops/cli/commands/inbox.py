@@ -20,6 +20,7 @@ from borgee_hermes.control.client import Where, decide
 from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
+from borgee_hermes.inbox.problems import requeue_advice
 from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.cli.command import command as declare
@@ -328,7 +329,7 @@ def _shown(receipt: Receipt, behind: int) -> Sequence[Block]:
     pairs = [
         ("status", receipt.status.value),
         ("session", receipt.session_key),
-        ("author", f"{receipt.author_name} ({receipt.author_id})"),
+        ("author", _author(receipt)),
         ("text", _cut(receipt.source_body, 400)),
         ("class", receipt.dispatch_class.value + (", told to wait" if receipt.forced_queue else "")),
         ("attempts", str(receipt.attempt)),
@@ -343,9 +344,17 @@ def _shown(receipt: Receipt, behind: int) -> Sequence[Block]:
         Mark.WARNING,
         receipt.status.value.replace("_", " "),
         f"nobody knows how far its turn came; {_later(behind)}",
-        fix=f"canon-ops inbox discard {receipt.ingest_seq}, or inbox requeue to run it again",
+        fix=f"canon-ops inbox discard {receipt.ingest_seq}, or {requeue_advice(receipt.ingest_seq)}",
     )
     return (Fields(pairs), advice)
+
+
+def _author(receipt: Receipt) -> str:
+    """Name and id, as far as the wire said them."""
+    name, author_id = receipt.author_name, receipt.author_id
+    if name and author_id and name != author_id:
+        return f"{name} ({author_id})"
+    return name or author_id or "nobody"
 
 
 def _later(behind: int) -> str:

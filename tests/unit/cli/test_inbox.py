@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,9 +64,30 @@ def test_a_receipt_says_how_far_it_came(program: Runner, inbox: Path) -> None:
 
     assert data["receipt"]["outcome"] == "quarantined_without_existing_session"
     assert (data["waiting_behind"], data["source_text"]) == (1, "text\n1")
-    assert "canon-ops inbox discard 1" in ran.out
+    again = "canon-ops inbox requeue 1 --confirm-duplicate-side-effect-risk"
+    assert f"\tcanon-ops inbox discard 1, or {again}\n" in ran.out
+    assert "author\tAda (u-1)\n" in ran.out
     assert "1 later message of its session waits" in ran.out
     assert program("inbox", "show", "9").code == 1
+
+
+def test_both_commands_that_settle_a_receipt_reach_the_home_that_was_asked(program: Runner, inbox: Path) -> None:
+    """Pasted, each decides about the receipt that was shown, and not about one of that number in another home."""
+    there = f"--hermes-home {inbox.parents[2]}"
+
+    assert program(*f"inbox show 1 {there}".split()).out.count(there) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "author_id", "told"),
+    [("", "u-1", "u-1"), ("Ada", "u-1", "Ada (u-1)"), ("u-1", "u-1", "u-1"), ("", "", "nobody")],
+)
+def test_an_author_is_told_by_what_is_known(name: str, author_id: str, told: str, program: Runner, inbox: Path) -> None:
+    """Borgee 1.5: a name may be empty; a deleted message says no author at all."""
+    receipt = replace(a_receipt("m-5", "channel-9"), author_name=name, author_id=author_id)
+    write_once(inbox, SCHEMA, store.insert, receipt, now_s=1.8e9)
+
+    assert f"author\t{told}\n" in program("inbox", "show", "4").out
 
 
 def test_stats_name_the_session_that_waits(program: Runner, inbox: Path) -> None:
