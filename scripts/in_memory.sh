@@ -13,7 +13,7 @@ if [ -n "${TEST_TMP:-}" ]; then
 fi
 free_kb=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 [ "${free_kb:-0}" -gt 4194304 ] || exec "$@"
-folder=$(mktemp -d /dev/shm/canon-ops-tests.XXXXXX 2>/dev/null) || exec "$@"
+folder=$(mktemp -d /dev/shm/t.XXX 2>/dev/null) || exec "$@" # short: the path of a socket has 108 bytes
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
