@@ -77,10 +77,11 @@ def look_at_inbox(examination: Examination) -> Answer:
         data = {"damage": list(damage)}
         return Finding(Status.ERROR, f"{path} is damaged: {damage[0]}.", fix, Place(str(path)), data)
     counts = {state.value: count for state, count in stats.by_status.items() if count}
-    waiting, oldest_s = stats.by_status[State.PENDING], stats.oldest_pending_s
+    waiting, oldest_s = stats.by_status[State.PENDING], stats.oldest_free_s
     age_s = examination.clock.now_ms() / 1_000 - oldest_s if oldest_s is not None else 0.0
-    if oldest_s is not None and age_s > LATE_S and not stats.blocked:
-        told = f"{_messages(waiting)}; the oldest came {_time(oldest_s)}."
+    if oldest_s is not None and age_s > LATE_S:
+        free = waiting - sum(one.waiting for one in stats.blocked)  # those are told by borgee.quarantine
+        told = f"{_messages(free)}; the oldest came {_time(oldest_s)}."
         fix = Fix(examination.home.command("gateway restart") + "   (a gateway takes up what waits)")
         return Finding(Status.WARNING, told, fix, Place(str(path)), counts)
     told = f"{_messages(waiting)}." if waiting else "No Borgee message waits."

@@ -40,6 +40,12 @@ BLOCKED = """
     FROM receipts stuck WHERE stuck.status IN ('quarantined', 'in_doubt')
     GROUP BY stuck.session_key ORDER BY by_seq"""
 OLDEST_PENDING = "SELECT min(created_at) FROM receipts WHERE status = 'pending'"
+# The same without what waits for a person: a gateway should have taken it up.
+OLDEST_FREE = """
+    SELECT min(created_at) FROM receipts waiting WHERE status = 'pending' AND NOT EXISTS (
+        SELECT 1 FROM receipts stuck
+        WHERE stuck.session_key = waiting.session_key AND stuck.status IN ('quarantined', 'in_doubt')
+            AND stuck.ingest_seq < waiting.ingest_seq)"""
 OUTBOUND = "SELECT count(*) FROM outbound_messages"
 DISCARD = """
     UPDATE receipts SET status = 'failed', outcome = :outcome, updated_at = :now_s
@@ -66,12 +72,18 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The inbox at a glance; ``oldest_pending_s`` is when it was stored, in seconds since the epoch."""
+    """The inbox at a glance.
+
+    Attributes:
+        oldest_pending_s: when the oldest that waits was stored, in seconds since the epoch.
+        oldest_free_s: the same of those that no decision holds up.
+    """
 
     by_status: dict[Status, int]
     blocked: tuple[Blocked, ...]
     watermark: int
     oldest_pending_s: float | None
+    oldest_free_s: float | None
     outbound: int
 
 
@@ -92,6 +104,7 @@ def stats(snapshot: Snapshot) -> Stats:
         blocked=tuple(Blocked(row["session_key"], row["by_seq"], row["waiting"]) for row in snapshot.all(BLOCKED)),
         watermark=terminal_watermark(snapshot),
         oldest_pending_s=snapshot.value(OLDEST_PENDING),
+        oldest_free_s=snapshot.value(OLDEST_FREE),
         outbound=snapshot.value(OUTBOUND),
     )
 

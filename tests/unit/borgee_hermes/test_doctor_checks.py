@@ -305,6 +305,12 @@ def in_doubt(ward: Ward) -> None:
     ward.clock = ManualClock(int(NOW_S * 1000))
 
 
+def messages_that_nobody_works_off_beside_a_decision(ward: Ward) -> None:
+    in_doubt(ward)
+    ward.receive("pending", session="agent:main:borgee:dm:free")
+    ward.clock = ManualClock(int(NOW_S * 1000) + 3_600_000)
+
+
 def home_in_use(ward: Ward) -> None:
     ward.lock(PROFILE_SCOPE, pid=os.getppid())
 
@@ -358,6 +364,11 @@ FAULTS: list[tuple[Seed, dict[str, str], str]] = [
     (no_inbox_at_all_but_a_text, {"inbox": "error", "quarantine": "skipped"}, "inbox.sqlite3"),
     (messages_that_nobody_works_off, {"inbox": "warning"}, "1 Borgee message waits; the oldest came 2026-09-21"),
     (in_doubt, {"quarantine": "warning"}, f"{STUCK} waits for a decision about receipt 1; 1 message behind it"),
+    (
+        messages_that_nobody_works_off_beside_a_decision,
+        {"inbox": "warning", "quarantine": "warning"},
+        "1 Borgee message waits; the oldest came 2026-09-21",
+    ),
     (home_in_use, {"locks": "error"}, "is in use by process"),
     (key_in_use, {"locks": "error"}, "Borgee's key is in use by process"),
     (refused_key, {"server": "error"}, "does not accept the key"),

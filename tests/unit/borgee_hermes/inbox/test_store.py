@@ -249,7 +249,7 @@ def test_operators_see_counts_and_blocked_sessions(do: Do) -> None:
     assert found.by_status[Status.QUARANTINED] == 1
     assert found.by_status[Status.PENDING] == 3
     assert found.blocked == (operator.Blocked(S1, seq, 3),)
-    assert found.oldest_pending_s == 7.0
+    assert (found.oldest_pending_s, found.oldest_free_s) == (7.0, None)
     assert [each.ingest_seq for each in do(operator.listed, [Status.PENDING], limit=2)] == waiting[:0:-1]
     assert do(operator.listed, [Status.PENDING], session_key="another") == []
 
