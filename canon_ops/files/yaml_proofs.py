@@ -2,8 +2,10 @@
 
 1. Values: PyYAML reads the old tree plus the one announced change. Trees are compared, not values, so that equal values
    in other places (an alias written out, a key moved) are found too.
-2. Comments: every comment outside the announced range is still there, on the same side of the same entry; inside the
-   range, comments vanish only together with the entry that is removed.
+2. Comments: every comment outside the announced range is still there, on the same side of the same entry. Inside the
+   range, comments vanish only together with the entry that is removed, and what that is the proof knows by itself: the
+   announcement can be too generous. A comment on a line of its own keeps its column, since its indent says whose it is
+   (decision 0058), and no new entry comes between it and what holds it.
 3. Bytes: every character outside the announced range is the same.
 """
 
@@ -17,7 +19,8 @@ import yaml
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.engine import Address
-from canon_ops.files.yaml_layout import Comment, Layout, Owner
+from canon_ops.files.yaml_layout import Comment, Layout, Owner, Step
+from canon_ops.files.yaml_places import end_of, entry_of, line_end, line_start, slot_of, stop_of
 from canon_ops.files.yaml_reader import YamlText, construct, same
 from canon_ops.lean import dataclass
 
@@ -70,7 +73,7 @@ def prove(old: Layout, new: Layout, *, span: Span, gone: Span, change: Change) -
     """
     _prove_bytes(old.text, new.text, span)
     _prove_values(old.document, new.document, change)
-    _prove_comments(old, new, span, gone)
+    _prove_comments(old, new, span, gone, change)
 
 
 def prove_rewrite(old: Layout, new: Layout, *, gone: Span, change: Change) -> None:
@@ -182,7 +185,7 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
 # -- comments -------------------------------------------------------------------------------------------------------
 
 
-def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span) -> None:
+def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span, change: Change) -> None:
     start, end = span
     owners = _Owners.of(old, new, span)
     # Beyond, bytes and values are the same: no comment there can have become a value, or a value a comment.
@@ -197,7 +200,94 @@ def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span) -> None:
     for comment, found in zip(head + tail, after[: len(head)] + after[len(after) - len(tail) :], strict=True):
         if comment.text != found.text or not owners.still(comment, found):
             raise _lost(old, comment)
-    _prove_inside(old, inside, middle, gone)
+    if isinstance(change, Added):
+        _prove_unheld(old, new, change, before)
+    going = _Going.of(old, change)
+    removable = [gone[0] <= comment.start < gone[1] and going.takes(comment) for comment in inside]
+    _prove_inside(owners, inside, removable, middle)
+
+
+def _prove_unheld(old: Layout, new: Layout, change: Added, before: list[Comment]) -> None:
+    """No comment below a new entry is held by it: what is indented deeper belongs to an older one."""
+    parent = _at(new, change.parent)
+    if parent is None or old.document.root is None or any(node.flow_style for node in parent):
+        return
+    last = len(parent[-1].value) - 1
+    step = Step(parent[-1], last, last)
+    entry, stop = entry_of(new, step), stop_of(new, step)
+    following = bisect_left(new.entries, stop)
+    behind = new.entries[following] if following < len(new.entries) else len(new.text)
+    for comment in new.comments_in(stop, behind):
+        is_behind_the_end = new.text.startswith("...", line_start(new.text, comment.start))
+        if is_behind_the_end or _column(new.text, comment.start) <= _column(new.text, entry):
+            return  # what it closes stays closed for those below it
+        raise _lost(old, next(each for each in before if each.text == comment.text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """What goes with an entry, or with the value of one, told without the plan of the edit.
+
+    Attributes:
+        start: where the entry begins that goes, or the value that is replaced; behind the text when nothing goes.
+        end: behind its last character.
+        above: the start of the entry that goes, whose comments directly above it go too; None for a value.
+    """
+
+    layout: Layout
+    start: int
+    end: int
+    above: int | None = None
+
+    @classmethod
+    def of(cls, layout: Layout, change: Change) -> _Going:
+        nodes = None if isinstance(change, Added) else _at(layout, change.at[:-1])
+        if isinstance(change, Added) or nodes is None:
+            return cls(layout, len(layout.text), len(layout.text))
+        step = Step(nodes[-1], change.at[-1], change.at[-1])
+        if isinstance(change, Replaced):
+            return cls(layout, *slot_of(layout, step))
+        entry = entry_of(layout, step)
+        return cls(layout, entry, end_of(layout, step), entry)
+
+    def takes(self, comment: Comment) -> bool:
+        """Whether ``comment`` is a part of it."""
+        owner = self.layout.owner(comment)
+        if owner.beside:
+            entry = self.layout.entries[owner.entry]
+            if self.start <= entry < self.end:
+                return True
+            # About the name of a value in brackets that goes: another one on that line may stay in its place.
+            return self.start <= comment.start < self.end and self._has_another(comment)
+        return self.start <= comment.start < self.end or self._is_directly_above(comment)
+
+    def _has_another(self, comment: Comment) -> bool:
+        line = self.layout.comments_in(self.end, line_end(self.layout.text, self.end))
+        return bool(line) and line[0].start != comment.start
+
+    def _is_directly_above(self, comment: Comment) -> bool:
+        if self.above is None or comment.start >= self.above:
+            return False
+        text, column = self.layout.text, _column(self.layout.text, self.above)
+        lines = text[line_start(text, comment.start) : line_start(text, self.above)].splitlines()
+        return all(line[:column].strip(" ") == "" and line[column : column + 1] == "#" for line in lines)
+
+
+def _at(layout: Layout, address: Address) -> list[Any] | None:
+    """The collections on the way to a place, the one there last; None in an empty document."""
+    node: Any = layout.document.root
+    if node is None:
+        return None
+    nodes = [node]
+    for position in address:
+        node = node.value[position]
+        node = node[1] if isinstance(node, tuple) else node
+        nodes.append(node)
+    return nodes
+
+
+def _column(text: str, index: int) -> int:
+    return index - line_start(text, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +326,7 @@ class _Owners:
         if self.old.document.root is None:
             return True  # without entries, a comment belongs to none
         was, now = self.old.owner(comment), self.new.owner(found)
-        if was.beside != now.beside:
+        if was.beside != now.beside or not (was.beside or self._in_its_column(comment, found)):
             return False
         if was.entry < self.first:
             # A new entry in brackets comes between its key and the comment at the end of the line.
@@ -247,21 +337,34 @@ class _Owners:
         # Its entry is what changes: the comment is now at what took its place, or at what follows.
         return now.innermost >= self.first - was.beside and now.entry <= self.last + self.shift
 
+    def stays(self, comment: Comment, found: Comment) -> bool:
+        """Whether ``found`` is ``comment``, which stands inside the range and stays."""
+        was, now = self.old.owner(comment), self.new.owner(found)
+        if was.beside and was.entry < self.first:  # on the line of an entry before the change
+            return now.beside and now.entry == was.entry
+        return was.beside == now.beside and (was.beside or self._in_its_column(comment, found))
+
+    def _in_its_column(self, comment: Comment, found: Comment) -> bool:
+        return _column(self.old.text, comment.start) == _column(self.new.text, found.start)
+
 
 def _meet(was: Owner, now: Owner, shift: int) -> bool:
     return was.entry + shift <= now.innermost and now.entry <= was.innermost + shift
 
 
-def _prove_inside(old: Layout, inside: list[Comment], middle: list[Comment], gone: Span) -> None:
+def _prove_inside(owners: _Owners, inside: list[Comment], removable: list[bool], middle: list[Comment]) -> None:
     """Inside the range, what is not removed stays, in its order, and nothing is made up."""
     # possible: how many of ``middle`` may be explained by the comments seen so far; equal texts leave a choice.
     possible = {0}
-    for comment in inside:
-        removable = gone[0] <= comment.start < gone[1]
-        kept = {count + 1 for count in possible if count < len(middle) and middle[count].text == comment.text}
-        possible = kept | possible if removable else kept
+    for comment, may_go in zip(inside, removable, strict=True):
+        kept = {
+            count + 1
+            for count in possible
+            if count < len(middle) and middle[count].text == comment.text and owners.stays(comment, middle[count])
+        }
+        possible = kept | possible if may_go else kept
         if not possible:
-            raise _lost(old, comment)
+            raise _lost(owners.old, comment)
     if len(middle) not in possible:
         raise ProofFailed("the edit would move comments or make some up (proof of comments)")
 
