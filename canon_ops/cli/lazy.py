@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from canon_ops import __version__
-from canon_ops.cli.tree import FIRST_STEPS, ROOT, Entry
+from canon_ops.cli.tree import ROOT, Entry, first_steps
 
 __all__ = ["HELP_NAMES", "WIDEST_HELP", "LazyGroup", "help_of_root", "help_option", "root_group"]
 
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
         """What to do next: the first commands of all, or where options and examples stand."""
         if ctx.parent is None:
             with formatter.section("First steps"):
-                for step in FIRST_STEPS:
+                for step in first_steps(_meant_by(ctx.info_name or "")):
                     formatter.write(f"{' ' * formatter.current_indent}{step}\n")
         meant = f" Without a command, {self.default} is meant." if self.default else ""
         formatter.write_paragraph()
@@ -99,6 +99,11 @@ class LazyGroup(click.Group):
             return f"No such command: {name}. Did you mean {near[0]}?"
         few = f" The commands of {self.name} are {', '.join(names[:-1])} and {names[-1]}." if len(names) <= _FEW else ""
         return f"No such command: {name}.{few}"
+
+
+def _meant_by(program: str) -> str:
+    """The platform whose first steps a page tells: Borgee's for ``hermes borgee``, Canon's otherwise."""
+    return "borgee" if program.endswith(" borgee") else "canon"
 
 
 def root_group() -> LazyGroup:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FIRST_STEPS", "ROOT", "Entry", "leaves"]
+__all__ = ["ROOT", "Entry", "first_steps", "leaves"]
 
-# Whole command lines for somebody who has never used the program.
-FIRST_STEPS = (
-    "canon-ops install canon --dry-run --diff",
-    "canon-ops install canon --setup",
-    "canon-ops doctor",
-    "canon-ops demo",
-)
+
+def first_steps(platform: str = "canon") -> tuple[str, ...]:
+    """Whole command lines for somebody who has never used the program."""
+    return (
+        f"canon-ops install {platform} --dry-run --diff",
+        f"canon-ops install {platform} --setup",
+        "canon-ops doctor",
+        "canon-ops demo",
+    )
 
 
 class Entry(NamedTuple):

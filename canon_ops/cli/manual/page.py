@@ -14,7 +14,7 @@ from canon_ops.cli.manual.facts import EXITS, FILES, VARIABLES, Fact, facts_for
 from canon_ops.cli.manual.row import Row
 from canon_ops.cli.manual.tables import checks, config_keys, preferences, variables
 from canon_ops.cli.session import CommonOptions
-from canon_ops.cli.tree import FIRST_STEPS, ROOT, Entry
+from canon_ops.cli.tree import ROOT, Entry, first_steps
 from canon_ops.errors import ExitCode
 
 __all__ = ["Page", "Row", "Section", "pages"]
@@ -85,7 +85,7 @@ def _group_page(entry: Entry, words: tuple[str, ...], commands: dict[tuple[str, 
     below = [command for path, command in commands.items() if path[: len(words)] == words]
     writes = any(command.writes for command in below)
     common = Section("Options of every command", _options(below[0])[1])
-    examples = tuple(command.examples[0] for command in below if command.examples) if words else FIRST_STEPS
+    examples = tuple(command.examples[0] for command in below if command.examples) if words else first_steps()
     return Page(
         words,
         entry.help,

@@ -15,6 +15,7 @@ from borgee_hermes.cli import SUBCOMMAND
 from borgee_hermes.host import HostFacts, host_prompts
 from borgee_hermes.loopback.server import BorgeeSandbox
 from borgee_hermes.setup_dialogue import run_setup
+from canon_ops.cli.lazy import help_of_root
 from tests.support.borgee_boxes import borgee_box
 from tests.support.hermes_screen import Screen
 
@@ -40,7 +41,7 @@ class Context:
 
 @pytest.mark.host
 def test_the_command_line_is_offered_as_hermes_borgee() -> None:
-    """L9: whatever follows it is handed over, options and --help included."""
+    """Whatever follows it is handed over, options and --help included (decisions L9)."""
     ctx: Any = Context()
     registration.register(ctx, facts=AUDITED)
     (command,) = ctx.commands
@@ -71,6 +72,17 @@ def test_its_exit_code_is_that_of_the_process(capsys: pytest.CaptureFixture[str]
 
     assert left.value.code == 0
     assert capsys.readouterr().out.startswith("hermes borgee ")
+
+
+@pytest.mark.parametrize(
+    ("program", "platform"),
+    [("hermes borgee", "borgee"), ("hermes canon", "canon"), ("canon-hermes", "canon"), ("canon-ops", "canon")],
+)
+def test_the_first_steps_are_of_the_platform_that_the_name_implies(program: str, platform: str) -> None:
+    """Whoever asks ``hermes borgee`` for help is not sent to Canon (decisions L9)."""
+    steps = help_of_root(program).partition("First steps:\n")[2]
+
+    assert f"  canon-ops install {platform} --dry-run --diff\n  canon-ops install {platform} --setup\n" in steps
 
 
 # hermes gateway setup ------------------------------------------------------------------------------------------------
