@@ -338,6 +338,10 @@ class _Port:
     def is_busy(self, session_key: str) -> bool:
         return self.queue.is_busy(session_key)
 
+    def stop_now(self, request: Request) -> bool:
+        event = self._event(request)
+        return self.door.stop_now(event, self._key_of(event))
+
     def command_of(self, text: str) -> str | None:
         return host_door.command_name(self.door.command_of(text)[0] or "")
 

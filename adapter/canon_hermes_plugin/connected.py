@@ -199,6 +199,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         files=intake,
         holds=port.holds,
         is_busy=port.is_busy,
+        stop_now=port.stop_now,
         command_of=port.command_of,
         clock=clock,
         rng=rng,

@@ -62,11 +62,13 @@ class Stop:
     Attributes:
         request: how the host is asked about the session.
         drops: whether what waits in the session is dropped.
+        has_files: whether files of its own must be fetched before the host can have it.
     """
 
     request: Request
     session: str
     drops: bool
+    has_files: bool
 
 
 class Handing:
@@ -85,6 +87,7 @@ class Handing:
         files: gets what is attached.
         holds: whether a message waits in the host.
         is_busy: whether the host runs something in a session.
+        stop_now: stops what a message stops before the host has the message; False when it cannot.
         command_of: the command of the host's own registry that a text is, by its own name.
     """
 
@@ -104,6 +107,7 @@ class Handing:
         files: Files,
         holds: Callable[[str], bool],
         is_busy: Callable[[str], bool],
+        stop_now: Callable[[Request], bool],
         command_of: Callable[[str], str | None],
         clock: Clock,
         rng: random.Random,
@@ -125,6 +129,7 @@ class Handing:
         self._session_of = session_of
         self._files = files
         self._is_busy = is_busy
+        self._stop_now = stop_now
         self._command_of = command_of
         self._clock = clock
         self._rng = rng
@@ -190,17 +195,29 @@ class Handing:
             return None
         _, request = inbound.request(self.state, wake, identity=self.identity, neutralise=self._neutralise)
         session = self._session_of(request)
-        return Stop(request, session, drops=not is_command) if self._is_busy(session) else None
+        if not self._is_busy(session):
+            return None
+        return Stop(request, session, drops=not is_command, has_files=bool(wake.created.message.attachments))
+
+    def stops_at_once(self, stop: Stop) -> bool:
+        """Stop what a message with files of its own stops; it is a message like any other afterwards.
+
+        False for any other message, and where only the host can stop: the message itself does it then.
+        """
+        return stop.drops and stop.has_files and self._stop_now(stop.request)
 
     def is_stopped(self, stop: Stop, author: str | None) -> bool:
         """Whether what somebody says in the conversation of a stop would wait in the session that it stops."""
         return self._session_of(replace(stop.request, user_id=author)) == stop.session
 
-    async def hand(self, wake: Wake, item_id: str, item: Item | None = None) -> str | None:
+    async def hand(
+        self, wake: Wake, item_id: str, item: Item | None = None, *, has_stopped: bool = False
+    ) -> str | None:
         """Give a recorded message to the host and note that; one that was taken back meanwhile is settled instead.
 
         Args:
             item: what an earlier process left of it.
+            has_stopped: what it was to stop has been stopped; what runs by now began later.
 
         Returns:
             The host's session of the message; None when it was settled.
@@ -218,6 +235,8 @@ class Handing:
             self._inbox.settle(item_id, Settlement.DROPPED)
             return None
         request = self._request(corrected, media, item, item_id)
+        if has_stopped:
+            request = replace(request, delivery_intent=DeliveryIntent.QUEUE)
         try:
             with binding.handing(item_id):
                 await self._give(request)

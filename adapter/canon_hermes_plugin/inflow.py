@@ -7,7 +7,8 @@ moves with the record; the host gets it only then.
 
 The reader waits for nothing but the disk: a person's stop may be the very next event, and comes through however many
 messages wait for whatever (D25). So does a stop that is typed: where something runs, it passes the lane of its
-conversation, in which others may wait for their files (arriving.py, docs/decisions/0065). Of what waits in a lane only
+conversation, in which others may wait for their files (arriving.py, docs/decisions/0065), and one with files of its own
+has stopped before they are fetched (0072). Of what waits in a lane only
 so much is held in memory; the rest is read from the inbox when its turn comes.
 
 In this process an event is done when the host has the message. When the hand-over fails, the stream is asked for a
@@ -258,13 +259,15 @@ class Inflow:
                 recorded.add_done_callback(lambda _done: self._unwritten.release())
                 held = wake if self._held < HELD else None
                 self._held += held is not None
-                job = partial(self._wake, held, message_id, ticket, item_id, recorded)
-                if (stop := self._handing.stop_of(wake)) is None:
+                stop = self._handing.stop_of(wake)
+                has_stopped = stop is not None and self._handing.stops_at_once(stop)
+                if stop is not None and stop.drops:
+                    self._drop(wake.conversation_id, partial(self._handing.is_stopped, stop))
+                job = partial(self._wake, held, message_id, ticket, item_id, recorded, has_stopped=has_stopped)
+                if stop is None or has_stopped:
                     self._line_up(wake, item_id, job, is_held=held is not None)
-                    return
-                if stop.drops:
-                    self._drop(wake.conversation_id, lambda author: self._handing.is_stopped(stop, author))
-                self._lanes.add(("stop", wake.conversation_id), job)
+                else:
+                    self._lanes.add(("stop", wake.conversation_id), job)
                 return
             case inbound.Receipt(approval_id=approval_id):
                 # Should it be lost with this process: the next one asks Canon about every approval that is open. One
@@ -314,12 +317,14 @@ class Inflow:
         ticket: Ticket,
         item_id: str,
         recorded: asyncio.Future[Receipt],
+        *,
+        has_stopped: bool,
     ) -> None:
         try:
             if await recorded is not Receipt.KNOWN:
                 wake = held or await self._from_disk(item_id)
                 if wake is not None:
-                    await self._handing.hand(wake, item_id)
+                    await self._handing.hand(wake, item_id, has_stopped=has_stopped)
         except DurableError as error:
             # Canon has the message, and we have nowhere to put it: it must come again, as often as it takes.
             logger.error("Canon: message %s could not be recorded: %s", item_id, error.what)

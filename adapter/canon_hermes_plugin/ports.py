@@ -207,6 +207,13 @@ class HostPort(Protocol):
         """Whether something runs in a session, so that a message of it waits."""
         ...
 
+    def stop_now(self, request: Request) -> bool:
+        """Stop what runs in the session of a message that is to do so, and drop what waits there; the message follows.
+
+        False: nothing was done, and the message itself is to be handed over as one that stops.
+        """
+        ...
+
     def command_of(self, text: str) -> str | None:
         """The command of the host's own registry that a text is, by its own name; None for any other text."""
         ...

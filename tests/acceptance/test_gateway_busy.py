@@ -16,6 +16,7 @@ from tests.support.asking import CONTROL, call_of, tool_results, wakes
 from tests.support.conversing import answer_to, states_of
 from tests.support.files import PNG
 from tests.support.gateways import Stage, canon_stage
+from tests.support.held_file import held_file
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(600)]
@@ -187,17 +188,23 @@ def test_many_wait_their_turn(stage: Stage) -> None:
 
 
 def test_a_message_that_stops_takes_the_place_of_all(stage: Stage) -> None:
-    """S5.9 in a gateway: what waited never runs and truthfully stays queued; the turn that ran says nothing."""
+    """S5.9 in a gateway: what waited never runs and truthfully stays queued; the turn that ran ends without a word,
+    before the files of the message that stops it are there (D25)."""
     room = room_of(stage)
     _, turn_id = working(stage, room, "[say too late]", work=LONG_WORK)
     waiting = [say_into(stage, room, f"[say waited {number}]") for number in (1, 2)]
 
-    last = say_into(stage, room, "Not that: [say instead]", intent="stop")
-    answer_to(stage.box, last, timeout_s=LONG_S)
+    with held_file(PNG, mime_type="image/png") as held:
+        picture = {"kind": "image", "url": held.url, "mimeType": "image/png", "fileName": "cat.png"}
+        last = say_into(stage, room, "Not that: [say instead]", intent="stop", attachments=[picture])
+        wait_until(lambda: states_of(stage.box, turn_id, room)[-1:] == ["interrupted"], timeout_s=LONG_S)
+        wait_until(held.asked.is_set, timeout_s=LONG_S)
+        said_meanwhile = texts(stage, room)
+        held.released.set()
+        answer_to(stage.box, last, timeout_s=LONG_S)
     stage.box.wait("idle", timeout_s=LONG_S)
 
-    assert texts(stage, room) == ["instead"]
-    assert states_of(stage.box, turn_id, room)[-1] == "interrupted"
+    assert (said_meanwhile, texts(stage, room)) == ([], ["instead"])
     assert [disposition(stage, room, message) for message in (*waiting, last)] == ["queued", "queued", "accepted_now"]
 
 

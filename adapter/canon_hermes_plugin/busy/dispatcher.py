@@ -209,6 +209,21 @@ class BusySessions:
             self._interrupt(event.text, session_key)
         return True
 
+    def stop_now(self, event: Any, session_key: str) -> bool:
+        """Stop what runs in a session, and drop what waits there, before the message that does so can be handed over.
+
+        Returns:
+            False when that cannot be, or is not for the message to decide: whoever holds it hands it over as it is.
+        """
+        if self._delegate is None or not self._queue.is_busy(session_key) or self._is_asking(session_key):
+            return False
+        busy = self._looked_at(event, session_key)
+        if not busy.is_live or deed_of(busy) is not Deed.STOP:
+            return False
+        self.drop(session_key)
+        self._interrupt(None, session_key)
+        return True
+
     def wait(self, event: Any, session_key: str) -> None:
         """Let a message wait for the session's turn to end, whatever it asks for."""
         self.came_to_us(event)
@@ -305,7 +320,7 @@ class BusySessions:
         else:
             self._queue.take_back(session_key)
 
-    def _interrupt(self, text: str, session_key: str) -> None:
+    def _interrupt(self, text: str | None, session_key: str) -> None:
         agent = self._host.agent(session_key)
         if agent is None:
             return

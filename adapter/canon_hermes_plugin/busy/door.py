@@ -80,6 +80,11 @@ class Door:
                     return
         await hand_over(event)
 
+    def stop_now(self, event: Any, session_key: str) -> bool:
+        """Stop at once what a message stops that is not here yet; what may be an answer is left to the message."""
+        is_let_in = self._gate.judge(self._said(event), session_key).way is Way.LET_IN
+        return is_let_in and self._busy.stop_now(event, session_key)
+
     def may_say(self, event: Any, text: str, session_key: str) -> bool:
         """Whether a message that waits may say ``text`` from now on."""
         said = self._said(event, text)

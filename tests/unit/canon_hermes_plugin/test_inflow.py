@@ -22,6 +22,7 @@ from canon_ops.client.errors import ServiceTrouble
 from canon_ops.runtime.clock import Clock, ManualClock, SystemClock
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
+from canon_ops.wire.messages import DeliveryIntent
 from canon_ops.wire.sse import Frame
 from tests.support.canon_state import OWNER, opened_state
 from tests.support.files import NoFiles
@@ -51,6 +52,8 @@ class Host:
         self.held: set[str] = set()
         self.signals: list[str] = []
         self.busy: set[str] = set()
+        self.stops_now = True
+        self.stopped: list[str | None] = []
         self.fetching: dict[str, asyncio.Event] = {}
         self.fetches: list[str | None] = []
         self.listings = 0
@@ -65,6 +68,10 @@ class Host:
             raise RuntimeError("no")
         self.taken.append(request.message_id)
         self.requests.append(request)
+
+    def stop_now(self, request: Request) -> bool:
+        self.stopped += [request.message_id] * self.stops_now
+        return self.stops_now
 
     def amend(self, message_id: str, text: str | None) -> bool:
         self.amended.append((message_id, text))
@@ -134,6 +141,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY, clock: Clo
         files=SlowFiles(host),
         holds=lambda message_id: message_id in host.held,
         is_busy=lambda session: session in host.busy,
+        stop_now=host.stop_now,
         command_of=lambda text: text[1:].split()[0] if text in ("/stop", "/status") else None,
         clock=clock or SystemClock(),
         rng=random.Random(5),
@@ -404,6 +412,52 @@ async def test_a_message_that_stops_drops_what_its_session_waits_for(kept: Kept)
 
     assert (at_once, host.taken) == (["m4"], ["m4", "m2", "m5"])
     assert (flow.cursor, flow.in_work) == ("evt-m5", 0)
+
+
+FILE = {"kind": "image", "url": "https://files.example/one.png"}
+STOP_WITH_FILE: dict[str, Any] = {"metadata": {"deliveryIntent": "stop"}, "attachments": [FILE]}
+
+
+async def test_a_stop_with_files_has_stopped_before_they_are_there(kept: Kept) -> None:
+    """R5.6, D25: a stop waits for no file, not even for its own; behind them it waits like any message, in order, and
+    stops nothing a second time that began meanwhile."""
+    host = Host()
+    flow = inflow(host, kept)
+    host.busy.add("session of c1")
+    host.fetching = {"m1": asyncio.Event(), "m2": asyncio.Event()}
+    await flow.take(message("m1"))
+
+    await flow.take(message("m2", **STOP_WITH_FILE))
+    at_once = list(host.stopped)
+    await flow.take(message("m3"))
+    host.fetching["m1"].set()
+    await until(lambda: "m2" in host.fetches)
+    meanwhile = list(host.taken)
+    host.fetching["m2"].set()
+    await flow.drain()
+
+    assert (at_once, meanwhile, host.taken) == (["m2"], [], ["m2", "m3"])
+    assert host.requests[0].delivery_intent is DeliveryIntent.QUEUE
+    assert (host.stopped, flow.cursor) == (["m2"], "evt-m3")
+
+
+@pytest.mark.parametrize(
+    ("said", "stops_now"),
+    [(STOP_WITH_FILE, False), ({"metadata": {"deliveryIntent": "stop"}}, True), ({"attachments": [FILE]}, True)],
+    ids=["the host does not let us", "no files", "no stop"],
+)
+async def test_what_stops_nothing_at_once_goes_as_it_is(kept: Kept, said: dict[str, Any], stops_now: bool) -> None:
+    """R5.6: the message itself does what it is to do, when the host has it."""
+    host = Host()
+    flow = inflow(host, kept)
+    host.busy.add("session of c1")
+    host.stops_now = stops_now
+
+    await flow.take(message("m1", **said))
+    await flow.drain()
+
+    intent = DeliveryIntent.STOP if "metadata" in said else None
+    assert (host.stopped, [one.delivery_intent for one in host.requests]) == ([], [intent])
 
 
 async def test_a_cleared_queue_is_everything_on_its_way(kept: Kept) -> None:

@@ -149,6 +149,34 @@ async def test_a_stop_takes_the_place_of_everything() -> None:
     assert busy.notes.dropped == ["m2", "m3"]
 
 
+async def test_a_stop_comes_before_its_files() -> None:
+    """R5.6, D25: the run is stopped without words that the host would answer, and what waited is gone; nothing else."""
+    busy = a_busy_session()
+    await busy.say("waits", message_id="m2")
+
+    stopped = busy.adapter._port.stop_now(a_request("not that", "stop", message_id="m3"))
+
+    assert (stopped, busy.waiting, busy.agent.interrupts) == (True, [], [None])
+    assert (busy.notes.dropped, busy.notes.accepted, busy.turn.interrupted) == (["m2"], [], True)
+
+
+@pytest.mark.parametrize("why", ["intent", "no agent", "draining", "stranger", "idle", "unwired"])
+async def test_what_is_not_for_a_message_to_stop_goes_on(why: str) -> None:
+    """R5.3, R5.5: the same table decides; what it leaves to the host, or has no agent yet, waits for the message."""
+    from gateway.run import _AGENT_PENDING_SENTINEL
+
+    busy = a_busy_session(_AGENT_PENDING_SENTINEL if why == "no agent" else Agent(), wired=why != "unwired")
+    busy.runner._draining = why == "draining"
+    busy.runner.authorized = why != "stranger"
+    if why == "idle":
+        busy.adapter._active_sessions.clear()
+        busy.runner._running_agents.clear()
+
+    stopped = busy.adapter._port.stop_now(a_request("not that", "interrupt" if why == "intent" else "stop"))
+
+    assert (stopped, getattr(busy.agent, "interrupts", []), busy.turn.interrupted) == (False, [], False)
+
+
 async def test_words_go_into_the_turn() -> None:
     """S5.6, D12, D64: nothing waits, the message leaves the shelf, and its leave to answer goes with it."""
     busy = a_busy_session()

@@ -111,6 +111,15 @@ async def test_a_bystanders_words_go_into_the_turn() -> None:
     assert waits.busy.agent.steered == ["[Ben] it is in the blue folder"]
 
 
+@pytest.mark.parametrize("user", [ASKED, OTHER])
+async def test_what_may_be_an_answer_stops_nothing_before_its_files(user: str) -> None:
+    """R5.19: while a question waits no intent applies to what the host may take for its answer."""
+    with a_session_that_waits(question="q1") as waits:
+        assert not waits.busy.adapter._port.stop_now(a_request("2025", "stop", user=user))
+
+    assert (waits.busy.agent.interrupts, waits.busy.turn.interrupted) == ([], False)
+
+
 async def test_a_wake_is_no_answer() -> None:
     """A5, D27: what we hand over ourselves while somebody is asked waits for its own turn."""
     with a_session_that_waits(question="q1") as waits:
