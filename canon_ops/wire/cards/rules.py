@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from string import ascii_letters, digits
 from typing import Any, Final, Protocol
 
 from canon_ops.wire.cards.javascript import is_blank, utf16_length
@@ -50,8 +49,8 @@ __all__ = [
 Errors = list[str]
 ABSENT: Final = object()
 SAME_IDS: Final = 'len({item["id"] for item in items}) < len(items)'
-ID_SIGNS = ascii_letters + digits + "_.:-"
-ID_PATTERN: Final = "[A-Za-z0-9_.:-]{1,80}"
+ID_LENGTH: Final = 80
+ID_PATTERN: Final = f"[A-Za-z0-9_.:-]{{1,{ID_LENGTH}}}"
 ID_TEXT: Final = f"/^{ID_PATTERN}$/"
 NUMBER_BYTES: Final = 25  # the longest text of a double in JavaScript: sign, 17 digits, point, and e-308
 
@@ -142,7 +141,7 @@ Number: Final = Check(
     is_finite,
     "must be a finite number",
     NUMBER_BYTES,
-    "type({0}) is float and {0} - {0} == 0.0 or type({0}) is int and -1_000_000_000 < {0} < 1_000_000_000",
+    "type({0}) is int and -1_000_000_000 < {0} < 1_000_000_000 or type({0}) is float and {0} - {0} == 0.0",
 )
 Integer: Final = Check(
     _is_natural,
@@ -153,30 +152,28 @@ Integer: Final = Check(
 
 
 class Pattern(Check):
-    """A text that matches as a whole.
+    """A text that matches as a whole."""
 
-    Args:
-        quick: an expression over ``{0}``, true only of texts that match, for those that are met most.
-    """
-
-    def __init__(self, pattern: str, words: str, most_bytes: int, quick: str = "False") -> None:
+    def __init__(self, pattern: str, words: str, most_bytes: int) -> None:
         self._match = re.compile(pattern, re.ASCII).fullmatch
         super().__init__(lambda value: isinstance(value, str) and self._match(value) is not None, words, most_bytes)
-        self._often = quick
 
     def write(self, value: str, source: Source) -> None:
-        match = source.constant(self._match)
-        source.refuse_if(f"not ({self._often.format(value)} or {match}({value}))")
+        source.refuse_if(f"not {source.constant(self._match)}({value})")
 
 
-Id: Final = Pattern(
-    ID_PATTERN,
-    f"must match {ID_TEXT}",
-    80 + len('""'),
-    # What Python takes for an identifier is an id, if it is ASCII; of others nothing is left without an id's signs.
-    "{0}.isidentifier() and {0}.isascii() and len({0}) <= 80 or "
-    f'0 < len({{0}}) <= 80 and not {{0}}.strip("{ID_SIGNS}")',
-)
+class _Id(Pattern):
+    """An id; whether it is a text, and of which signs, is asked of all ids at once."""
+
+    def __init__(self) -> None:
+        super().__init__(ID_PATTERN, f"must match {ID_TEXT}", ID_LENGTH + len('""'))
+
+    def write(self, value: str, source: Source) -> None:
+        source.refuse_if(f"not 0 < len({value}) <= {ID_LENGTH}")
+        source.say(f"ids.append({value})")
+
+
+Id: Final = _Id()
 
 
 class Unlooked:
@@ -336,12 +333,12 @@ class ByWord:
         self._rules = rules
         self.measures: dict[str, Measure] = {word: partial(self._first, word) for word in rules}
 
-    def _first(self, word: str, value: Any, texts: list[str]) -> int:
+    def _first(self, word: str, value: Any, texts: list[str], ids: list[str]) -> int:
         self.measures[word] = measure = compiled(self._rules[word])
-        return measure(value, texts)
+        return measure(value, texts, ids)
 
     def write(self, value: str, source: Source) -> None:
-        source.say(f"n += {source.constant(self.measures)}[{value}[{self._key!r}]]({value}, texts)")
+        source.say(f"n += {source.constant(self.measures)}[{value}[{self._key!r}]]({value}, texts, ids)")
 
     def explain(self, value: Any, path: str, errors: Errors) -> None:
         """Say nothing."""
