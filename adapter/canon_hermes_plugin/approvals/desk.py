@@ -66,10 +66,19 @@ class ApprovalDesk:
         self._waiting.append((Request(approval_id, event), done))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
+            self._writer.add_done_callback(self._ended)
         return await settle(done)
+
+    def _ended(self, writer: asyncio.Task[None]) -> None:
+        """A writer that was cancelled, perhaps before its first step, writes for nobody: none may wait for ever."""
+        if writer.cancelled():
+            gathered, self._waiting = self._waiting, []
+            for _, done in gathered:
+                done.cancel()
 
     async def _write(self) -> None:
         while self._waiting:
+            await asyncio.sleep(0)  # whoever was woken together with the first one comes along
             batch, self._waiting = self._waiting, []
             try:
                 answers: Sequence[Transition | TransitionError] = await self._run(

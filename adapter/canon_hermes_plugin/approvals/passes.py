@@ -15,6 +15,7 @@ from typing import Final
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, is_due, nearest_lease_ms, need_of
+from canon_hermes_plugin.approvals.pacing import Brake, Slot
 from canon_hermes_plugin.approvals.steps import Steps
 from canon_ops.client.errors import ApiError
 from canon_ops.runtime.clock import Clock
@@ -42,21 +43,6 @@ class Pass:
     again_at_ms: float | None
     leased: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
-
-
-class _Brake:
-    """Canon's wish for a pause: whoever hears it stops everybody of the pass from asking, not only itself."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._until_s = 0.0
-
-    async def wait(self) -> None:
-        while (left_s := self._until_s - self._clock.monotonic_s()) > 0:
-            await self._clock.sleep(left_s)
-
-    def pull(self, pause_s: float) -> None:
-        self._until_s = max(self._until_s, self._clock.monotonic_s() + pause_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +127,7 @@ class Passes:
 
         Args:
             only: the ids that are meant; None: all.
-            limit: how many are asked about at the same time.
+            limit: how many are asked about at the same time; while an answer is written down, the next one is asked.
             done: is told of each approval when it was dealt with.
         """
         now_ms = self._clock.now_ms()
@@ -152,12 +138,12 @@ class Passes:
         ]
         counts: Counter[str] = Counter()
         failed: set[str] = set()
-        gate, brake = asyncio.Semaphore(limit), _Brake(self._clock)
+        gate, brake = asyncio.Semaphore(limit), Brake(self._clock)
 
         async def settle_one(entry: Entry) -> None:
-            async with gate:
+            async with Slot(gate) as slot:
                 try:
-                    entry = await self._patiently(entry, brake)
+                    entry = await self._patiently(entry, brake, slot)
                     counts[_word(entry)] += 1
                 except asyncio.CancelledError:
                     raise
@@ -175,18 +161,20 @@ class Passes:
         leased = frozenset(one.approval_id for one, action in actions if action in (Action.WAIT, Action.SHORTEN))
         return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms), leased, frozenset(failed))
 
-    async def _patiently(self, entry: Entry, brake: _Brake) -> Entry:
+    async def _patiently(self, entry: Entry, brake: Brake, slot: Slot) -> Entry:
         """The next thing about an approval; when Canon is asked too often, after the pause that it wants."""
         for attempt in range(TOO_OFTEN):
+            await slot.take()
             await brake.wait()
             try:
-                return await self._steps.go_on(entry)
+                return await self._steps.go_on(entry, slot)
             except ApiError as error:
                 if error.status != HTTPStatus.TOO_MANY_REQUESTS:
                     raise
                 brake.pull(min(error.retry_after_s or 2.0**attempt, LONGEST_PAUSE_S))
                 entry = await self._desk.get(entry.approval_id) or entry
-        return await self._steps.go_on(entry)
+        await slot.take()
+        return await self._steps.go_on(entry, slot)
 
     async def settle_start(self) -> Counter[str]:
         """Pass over the registry until no lease of another process is left to wait for (R10.45).

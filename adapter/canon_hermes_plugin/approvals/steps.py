@@ -34,6 +34,7 @@ from canon_hermes_plugin.approvals.events import (
 )
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.needs import Action, is_of, need_of
+from canon_hermes_plugin.approvals.pacing import Slot
 from canon_hermes_plugin.approvals.ports import CanonPort, WakePort, WakeRefused, wake_of
 from canon_hermes_plugin.owner import Owner
 from canon_ops.client.errors import ApiError
@@ -45,6 +46,10 @@ __all__ = ["Steps", "WakeTooLate"]
 
 LONGEST_LIFE_MS: Final = 72 * 3_600_000  # R10.6
 RENEW_EVERY_S: Final = LEASE_MS / 3_000  # two renewals may fail before the lease ends
+
+
+def _nobody_waits() -> None:
+    """For a step that is taken alone."""
 
 
 class WakeTooLate(RuntimeError):
@@ -84,18 +89,25 @@ class Steps:
         self._not_mine: dict[str, float] = {}  # until when another agent may ask for it
         self._is_known_as_mine: set[str] = set()  # Canon has answered this agent about it
 
-    async def go_on(self, entry: Entry) -> Entry:
-        """The next thing, and the wake if it brought a decision; the entry as it stands then."""
+    async def go_on(self, entry: Entry, slot: Slot | None = None) -> Entry:
+        """The next thing, and the wake if it brought a decision; the entry as it stands then.
+
+        Args:
+            slot: one that is held; it is given back when Canon has answered, and taken again for a wake.
+        """
+        answered = slot.give_back if slot is not None else _nobody_waits
         after: Entry | None = None
         need = need_of(entry, now_ms=self._clock.now_ms())
         if need.action is Action.ASK:
-            after, _ = await self.ask(entry, wakes=True)
+            after, _ = await self.ask(entry, wakes=True, answered=answered)
             entry, need = after, need_of(after, now_ms=self._clock.now_ms())
         if need.action is Action.WAKE:
+            if slot is not None:
+                await slot.take()
             await self.wake(entry)
             after = None
         if need.action is Action.CANCEL:
-            after = await self.take_back(entry)
+            after = await self.take_back(entry, answered)
         if need.action is Action.SHORTEN:
             after = (await self._desk.apply(entry.approval_id, ShortenLease())).entry
         return after or await self._desk.get(entry.approval_id) or entry
@@ -179,8 +191,14 @@ class Steps:
             renewing.cancel()
             await asyncio.wait({renewing})
 
-    async def ask(self, entry: Entry, *, wakes: bool, claim_id: str | None = None) -> tuple[Entry, Answer | None]:
-        """Consume under a lease; the entry as it stands then, and Canon's answer, None when it was not asked."""
+    async def ask(
+        self, entry: Entry, *, wakes: bool, claim_id: str | None = None, answered: Callable[[], None] = _nobody_waits
+    ) -> tuple[Entry, Answer | None]:
+        """Consume under a lease; the entry as it stands then, and Canon's answer, None when it was not asked.
+
+        Args:
+            answered: is called when Canon has given an answer, before it is written down.
+        """
         claim_id = claim_id or self._new_id(32)
         answer: Answer = Unclear()
         claim, release = ClaimConsume(claim_id, self._process), FinishConsume(claim_id, answer, wakes)
@@ -190,6 +208,7 @@ class Steps:
         written: Answer | None = None
         try:
             answer = _read_answer(await self._canon.consume(entry.conversation_id, entry.approval_id))
+            answered()  # not after a refusal: whoever is told to wait makes the others wait before one of them asks
             if entry.owner is None and answer != Unclear():
                 self._is_known_as_mine.add(entry.approval_id)
         except ApiError as error:
@@ -231,7 +250,7 @@ class Steps:
         is_anothers = self._not_mine.get(entry.approval_id, 0.0) > self._clock.now_ms()
         return is_of(entry, self._owner, self._conversations()) and not is_anothers
 
-    async def take_back(self, entry: Entry) -> Entry:
+    async def take_back(self, entry: Entry, answered: Callable[[], None] = _nobody_waits) -> Entry:
         """Cancel a request at Canon that no entry will consume; the entry then. The flag in it is the memory of that
         until it is done.
 
@@ -240,6 +259,7 @@ class Steps:
         """
         try:
             await self._canon.consume(entry.conversation_id, entry.approval_id, cancel=True)
+            answered()
         except ApiError as error:
             if error.status not in (404, 409, 410):  # it is not open any more
                 raise

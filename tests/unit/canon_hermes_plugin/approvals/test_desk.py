@@ -31,3 +31,20 @@ async def test_another_process_at_the_registry_does_not_stop_the_loop(tmp_path: 
     await waiting
 
     assert (await desk.get("hermes-1") is not None) == (call == "apply")
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_nobody_waits_for_a_write_that_is_cancelled(tmp_path: Path, turns: int) -> None:
+    """A loop that ends cancels the writer, perhaps before it took its batch: its callers are cancelled with it."""
+    desk = ApprovalDesk(ApprovalStore(tmp_path / "detached-approvals.json"), asyncio.to_thread)
+    before = asyncio.all_tasks()
+    caller = asyncio.create_task(desk.apply("hermes-1", RESERVE))
+    await asyncio.sleep(0)
+    (writer,) = asyncio.all_tasks() - before - {caller}
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+    writer.cancel()
+
+    assert (await asyncio.wait({caller}, timeout=5))[0] == {caller}
+    assert caller.cancelled()

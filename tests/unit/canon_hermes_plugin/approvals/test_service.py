@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.approvals.batch import EntryDamaged
+from canon_hermes_plugin.approvals.batch import EntryDamaged, Request
 from canon_hermes_plugin.approvals.book import Book, Renderer
 from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision
 from canon_hermes_plugin.approvals.events import (
@@ -24,6 +24,7 @@ from canon_hermes_plugin.approvals.events import (
     Gone,
     Unclear,
 )
+from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.passes import LONGEST_BACK_OFF_S
 from canon_hermes_plugin.approvals.ports import WakeRefused
 from canon_hermes_plugin.approvals.service import NotActivated
@@ -1172,6 +1173,37 @@ async def test_many_are_asked_about_at_once(world: Approving) -> None:
     world.canon.pause.set()
     assert (await passing).counts == {"pending": 20}
     assert {approval_id for _, approval_id, _ in world.canon.consumes} == set(ids)
+
+
+async def test_answers_and_the_next_claims_share_a_write(world: Approving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue's number: whoever has an answer lets the next one ask before it is on the disk. What four found out and
+    what four more are about to do is one durable change, never two; and still no more than four ask at a time."""
+    ids = [await ask(world) for _ in range(40)]
+    sizes: list[int] = []
+    apply, consume = ApprovalStore.apply, world.canon.consume
+    asking, most = 0, 0
+
+    def counted(store: ApprovalStore, requests: Iterable[Request]) -> list[Transition | TransitionError]:
+        batch = list(requests)
+        sizes.append(len(batch))
+        return apply(store, batch)
+
+    async def slow(conversation_id: str, approval_id: str, *, cancel: bool = False) -> ApprovalAnswer:
+        nonlocal asking, most
+        asking += 1
+        most = max(most, asking)
+        await asyncio.sleep(0)
+        asking -= 1
+        return await consume(conversation_id, approval_id, cancel=cancel)
+
+    monkeypatch.setattr(ApprovalStore, "apply", counted)
+    monkeypatch.setattr(world.canon, "consume", slow)
+
+    done = await world.service.passes.pass_over(limit=4)
+
+    assert (done.counts, most) == ({"pending": 40}, 4)
+    assert sorted(one[1] for one in world.canon.consumes) == sorted(ids)
+    assert sizes == [4, *[8] * 9, 4]
 
 
 async def test_a_pass_reads_the_registry_once(world: Approving, monkeypatch: pytest.MonkeyPatch) -> None:
