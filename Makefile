@@ -122,6 +122,9 @@ crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files a
 test-busy: $(STAMP)  ## what people say into running turns, and are asked by them, in every kind of room and session
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_busy.py tests/acceptance/test_gateway_people.py $(TEST_ARGS)
 
+test-demo: $(STAMP)  ## the demo as people start it, and Ctrl-C in the middle of it
+	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_demo.py $(TEST_ARGS)
+
 test-media: $(STAMP)  ## pictures and documents through a real gateway, in every mode of delivery
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_media.py $(TEST_ARGS)
 
@@ -135,7 +138,7 @@ test-borgee: $(STAMP)  ## Borgee in real gateways: kill in mid-turn, remediation
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_gateway.py $(TEST_ARGS)
 
 crash-canon: $(STAMP)  ## kill a real gateway two hundred times while people talk to it, ten times with the host's guard on
-	$(BIN)/python -m pytest tests/acceptance/test_gateway_crash.py tests/acceptance/test_gateway_recovery.py $(TEST_ARGS)
+	$(BIN)/python -m pytest tests/acceptance/test_gateway_crash.py tests/acceptance/test_gateway_recovery.py tests/acceptance/test_gateway_restart.py $(TEST_ARGS)
 
 crash-borgee: $(STAMP)  ## kill the Borgee adapter at each durable step and CRASH_KILLS=300 times at random, under load
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_borgee_crash.py --timeout 3600 $(TEST_ARGS)

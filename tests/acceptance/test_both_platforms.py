@@ -174,6 +174,8 @@ def test_a_connection_that_stays_away_is_told_and_comes_back(stage: Both) -> Non
     assert stage.ask_borgee("[say back again]") == "back again"
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 def test_a_refused_key_of_borgee_leaves_canon_alone(tmp_path: Path) -> None:
     """Borgee is fatal with its reason, Canon answers, and the doctor names the key."""
     with both(tmp_path, dotenv={"BORGEE_API_KEY": "bgr_live_sandbox_wrong"}, wait_for=("canon",)) as running:
@@ -186,6 +188,8 @@ def test_a_refused_key_of_borgee_leaves_canon_alone(tmp_path: Path) -> None:
     assert all("key" in one["message"] for one in doctor), doctor
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 def test_a_refused_key_of_canon_leaves_borgee_alone(tmp_path: Path) -> None:
     """The other way round."""
     with both(tmp_path, dotenv={"CANON_API_KEY": "agk_live_sandbox_wrong"}, wait_for=("borgee",)) as running:

@@ -112,6 +112,7 @@ def test_ctrl_c_at_any_question_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_wrong_number_is_asked_again(environ: dict[str, str], canon: CanonSandbox) -> None:
     """The complaint is on the screen; the number is shown back before it is used."""
     with Screen(words(canon), environ) as screen:
@@ -263,6 +264,7 @@ def test_a_wizard_killed_after_a_network_step_is_resumed(
     assert "CANON_AGENT=ops" in (tmp_path / ".hermes" / ".env").read_text()
 
 
+@pytest.mark.long
 def test_doctors_advice_about_a_revoked_key_leads_to_the_same_agent(
     environ: dict[str, str], canon: CanonSandbox, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) ->
     assert f"│ {answer}" in done.stderr
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_nothing_running_and_nothing_behind(environ: dict[str, str]) -> None:
     """Pressed while the gateway starts: exit 130, no process, no folder."""
     child = subprocess.Popen(

@@ -186,6 +186,8 @@ def test_files_survive_a_crash(tmp_path: Path) -> None:
         assert len([row for row in stage.box.journal() if row["path"].startswith("/files/")]) == 2
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 def test_an_answer_with_files_is_one_notification(tmp_path: Path) -> None:
     """S7.47 in a gateway, streamed and not: text and files arrive once each, in order, and one message notifies."""
     for name, data in (("chart.png", PNG), ("report.pdf", PDF)):
@@ -206,6 +208,8 @@ def test_an_answer_with_files_is_one_notification(tmp_path: Path) -> None:
             assert stage.box.breaches() == []
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 def test_files_that_are_owed_are_sent_once(tmp_path: Path) -> None:
     """X1: killed while Canon takes no message, the next gateway sends text and file under the old ids, each once."""
     tmp_path.joinpath("report.pdf").write_bytes(PDF)

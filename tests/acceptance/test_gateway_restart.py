@@ -13,6 +13,8 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.host
 
 
+@pytest.mark.long
+@pytest.mark.everywhere
 def test_a_killed_gateway_answers_again(tmp_path: Path) -> None:
     """After SIGKILL and a new start on the same home the next message is answered once, and the last one not again.
 
