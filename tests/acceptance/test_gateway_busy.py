@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,6 @@ pytestmark = [pytest.mark.host, pytest.mark.timeout(600)]
 
 LONG_S = 180  # a busy machine is no failure
 MANY = 6
-WORK = '[tool terminal {"command": "sleep 3"}]'
 LONG_WORK = '[tool terminal {"command": "sleep 30"}]'  # a person's word comes before its end on any machine
 
 
@@ -83,10 +83,32 @@ def say_into(stage: Stage, room: str, text: str, sender: str | None = None, **mo
     return stage.box.human.say(room, text, sender, metadata=metadata, **more)
 
 
-def working(stage: Stage, room: str, text: str, sender: str | None = None, *, work: str = WORK) -> tuple[str, str]:
+class Work:
+    """Work of a tool that a test ends, when what was to happen meanwhile has happened (or itself, after a minute)."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self._end = folder / "end"
+
+    def __str__(self) -> str:
+        waits = f"n=0; until test -e {self._end} || test $n -gt 600; do sleep 0.1; n=$((n+1)); done"
+        return f"[tool terminal {json.dumps({'command': waits})}]"
+
+    def end(self) -> None:
+        """Let the tool give its result."""
+        self._end.touch()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    """The work of a test's turn."""
+    return Work(tmp_path)
+
+
+def working(stage: Stage, room: str, text: str, sender: str | None = None, *, work: Work | str) -> tuple[str, str]:
     """A message whose turn runs a tool by now, and the turn."""
     before = len(stage.model.requests)
-    message = stage.box.human.say(room, work + text, sender)
+    message = stage.box.human.say(room, f"{work}{text}", sender)
     stage.model.wait(where=lambda request: text in request.user_text, timeout_s=LONG_S)
     wait_until(
         lambda: any(message in state.get("activeMessageIds", ()) for state in stage.box.human.turns(room)),
@@ -99,6 +121,11 @@ def working(stage: Stage, room: str, text: str, sender: str | None = None, *, wo
         lambda: "tool" in states_of(stage.box, turn_id, room) or len(stage.model.requests) > before, timeout_s=LONG_S
     )
     return message, turn_id
+
+
+def waits_in(stage: Stage, room: str) -> int:
+    """How many messages wait behind the turn of a room, as Canon shows it."""
+    return max((state.get("queueDepth") or 0 for state in stage.box.human.turns(room)), default=0)
 
 
 def disposition(stage: Stage, room: str, message_id: str) -> str | None:
@@ -121,28 +148,31 @@ def heard_as_tool_result(stage: Stage, words: str) -> bool:
     )
 
 
-def test_words_go_into_the_running_turn(stage: Stage) -> None:
+def test_words_go_into_the_running_turn(stage: Stage, work: Work) -> None:
     """S5.6, D12, D64 in a gateway: the model reads them with its tool's result; they leave the shelf, and are read."""
     room = room_of(stage)
-    message, turn_id = working(stage, room, "[say the whole answer]")
+    message, turn_id = working(stage, room, "[say the whole answer]", work=work)
 
     steered = say_into(stage, room, "also check the logs", intent="interleave")
+    wait_until(lambda: disposition(stage, room, steered) == "accepted_now", timeout_s=LONG_S)
+    work.end()
     answer = answer_to(stage.box, message, timeout_s=LONG_S)
 
     assert (answer["text"], answer["metadata"]["turnId"]) == ("the whole answer", turn_id)
     assert heard_as_tool_result(stage, "also check the logs")
-    assert disposition(stage, room, steered) == "accepted_now"
     assert texts(stage, room) == ["the whole answer"]
     assert any(row["path"].endswith(f"/{room}/read") for row in stage.box.journal())
 
 
-def test_a_picture_is_not_lost_in_a_running_turn(stage: Stage) -> None:
+def test_a_picture_is_not_lost_in_a_running_turn(stage: Stage, work: Work) -> None:
     """D12, S4.30 in a gateway: a message with an attachment waits instead; its own turn has the very picture."""
     room = room_of(stage)
-    message, turn_id = working(stage, room, "[say without a picture]")
+    message, turn_id = working(stage, room, "[say without a picture]", work=work)
     picture = stage.box.human.upload(PNG, mime_type="image/png", file_name="cat.png", conversation_id=room)
 
     second = say_into(stage, room, "[say with a picture]", intent="interleave", attachments=[picture])
+    wait_until(lambda: waits_in(stage, room), timeout_s=LONG_S)
+    work.end()
     answers = [answer_to(stage.box, one, timeout_s=LONG_S) for one in (message, second)]
     asked = next(one for one in reversed(stage.model.requests) if "with a picture" in one.user_text)
     shown = json.dumps([one for one in asked.body["messages"] if one["role"] == "user"][-1])
@@ -167,18 +197,22 @@ def test_an_interruption_stops_the_turn(stage: Stage) -> None:
     assert disposition(stage, room, second) == "accepted_now"
 
 
-def test_many_wait_their_turn(stage: Stage) -> None:
+def test_many_wait_their_turn(stage: Stage, work: Work, tmp_path: Path) -> None:
     """S5.2, S5.26, D4 in a gateway: each is answered as a turn of its own, in order, and is released when it begins.
 
     More of them than the host answers in one run without writing one over another.
     """
     room = room_of(stage)
-    first, _ = working(stage, room, "[say answer 0]")
+    first, _ = working(stage, room, "[say answer 0]", work=work)
 
-    waits = {2: "[wait 1]"}
-    waiting = [say_into(stage, room, f"{waits.get(number, '')}[say answer {number}]") for number in range(1, MANY + 1)]
+    seconds_work = Work(tmp_path / "second")
+    works = {2: seconds_work}
+    waiting = [say_into(stage, room, f"{works.get(number, '')}[say answer {number}]") for number in range(1, MANY + 1)]
+    wait_until(lambda: waits_in(stage, room) == MANY, timeout_s=LONG_S)
+    work.end()
     wait_until(lambda: disposition(stage, room, waiting[1]) == "accepted_now", timeout_s=LONG_S)
     third_meanwhile = disposition(stage, room, waiting[2])
+    seconds_work.end()
     answers = [answer_to(stage.box, message, timeout_s=LONG_S) for message in (first, *waiting)]
 
     assert texts(stage, room) == [f"answer {number}" for number in range(MANY + 1)]
@@ -214,7 +248,7 @@ def test_the_owner_clears_a_members_turn(group_stage: Stage) -> None:
     room, ben = group_of(stage)
     _, turn_id = working(stage, room, "[say too late]", ben, work=LONG_WORK)
     waiting = say_into(stage, room, "[say waited]", ben)
-    wait_until(lambda: any(state.get("queueDepth") for state in stage.box.human.turns(room)), timeout_s=LONG_S)
+    wait_until(lambda: waits_in(stage, room), timeout_s=LONG_S)
 
     stage.box.human.signal(room, "stop_and_drop", stage.box.endpoints.owner_id)
     wait_until(lambda: states_of(stage.box, turn_id, room)[-1:] == ["interrupted"], timeout_s=LONG_S)
@@ -227,17 +261,18 @@ def test_the_owner_clears_a_members_turn(group_stage: Stage) -> None:
     assert disposition(stage, room, waiting) == "queued"
 
 
-def test_a_members_words_in_anothers_turn(group_stage: Stage, is_shared: bool) -> None:
+def test_a_members_words_in_anothers_turn(group_stage: Stage, is_shared: bool, work: Work) -> None:
     """D12, D64: where members share a session they go into the turn, and the model hears who speaks; where they do
     not, they are a turn of the member's own beside it. Either way they leave the shelf."""
     stage = group_stage
     room, ben = group_of(stage)
-    message, turn_id = working(stage, room, "[say for the owner]")
+    message, turn_id = working(stage, room, "[say for the owner]", work=work)
 
     said = say_into(stage, room, "[say for Ben]", ben, intent="interleave")
+    wait_until(lambda: disposition(stage, room, said) == "accepted_now", timeout_s=LONG_S)
+    work.end()
     answer = answer_to(stage.box, message, timeout_s=LONG_S)
     stage.box.wait("idle", timeout_s=LONG_S)
-    wait_until(lambda: disposition(stage, room, said) == "accepted_now", timeout_s=LONG_S)
 
     assert (answer["text"], answer["metadata"]["turnId"]) == ("for the owner", turn_id)
     assert heard_as_tool_result(stage, "[Ben] [say for Ben]") == is_shared
@@ -262,15 +297,17 @@ def test_silence_after_words(stage: Stage) -> None:
     assert stage.box.node(room) is None
 
 
-def test_words_lift_a_silence(stage: Stage) -> None:
+def test_words_lift_a_silence(stage: Stage, work: Work) -> None:
     """S8.16, D11 in a gateway: somebody says something into a turn that chose silence, and the answer is posted."""
     room = room_of(stage)
     silence = '[tool canon_runtime_control {"action": "no_reply"}]'
     mark = stage.box.engine.journal.count
-    message = stage.box.human.say(room, f"{silence}{WORK}[say after all]")
+    message = stage.box.human.say(room, f"{silence}{work}[say after all]")
     stage.box.wait("request", path="/agent/verbs/no_reply", after=mark, timeout_s=LONG_S)
 
-    say_into(stage, room, "please do answer", intent="interleave")
+    said = say_into(stage, room, "please do answer", intent="interleave")
+    wait_until(lambda: disposition(stage, room, said) == "accepted_now", timeout_s=LONG_S)
+    work.end()
     answer = answer_to(stage.box, message, timeout_s=LONG_S)
 
     assert answer["text"] == "after all"
@@ -299,7 +336,7 @@ def test_a_decision_that_the_host_threw_away_comes_again(stage: Stage) -> None:
     _, turn_id = working(stage, room, "[say too late]", work=LONG_WORK)
 
     stage.box.human.approve(approval_id)
-    wait_until(lambda: any(state.get("queueDepth") for state in stage.box.human.turns(room)), timeout_s=LONG_S)
+    wait_until(lambda: waits_in(stage, room), timeout_s=LONG_S)
     stage.box.human.say(room, "/stop")
     wait_until(lambda: states_of(stage.box, turn_id, room)[-1:] == ["interrupted"], timeout_s=LONG_S)
 
