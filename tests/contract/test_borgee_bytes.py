@@ -6,14 +6,16 @@ Source: Borgee 1.3-1.12, 1.16, 1.17.
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from socket import create_connection
+from socket import SO_LINGER, SOL_SOCKET, create_connection
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
@@ -24,6 +26,10 @@ AGENT = "agent_sandbox"
 CONNECT = (
     '{"type":"connect","plugin_id":"hermes-borgee","token":"","version":"bpp-1",'
     '"capabilities":"[\\"semantic_action\\",\\"inbound_message\\",\\"read_file\\"]"}'
+)
+UPGRADE = (
+    "GET /ws/plugin HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer {key}\r\n\r\n"
 )
 LIMIT_S = 10
 
@@ -124,6 +130,35 @@ def test_a_newer_server_refuses_by_close() -> None:
             socket.hear()
 
         assert socket.socket.protocol.close_code == 4004
+
+
+def test_who_has_read_the_answer_is_connected(box: BorgeeSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said between the answer to an upgrade and anything else is for that connection."""
+    answer = ServerConnection.handshake
+
+    async def answer_and_say(connection: ServerConnection, *given: Any) -> None:
+        await answer(connection, *given)
+        box.human.say(None, "welcome")
+
+    monkeypatch.setattr(ServerConnection, "handshake", answer_and_say)
+
+    with raw(box) as socket:
+        assert socket.hear()["body"] == "welcome"
+
+
+def test_who_goes_away_before_the_answer_leaves_nothing(box: BorgeeSandbox) -> None:
+    """Its upgrade and its end stand in the journal, and what is said afterwards is for nobody."""
+    box.fault("upgrade-late", seconds=0.1)
+    port = urlsplit(box.endpoints.base_url).port
+    with create_connection(("127.0.0.1", port), timeout=LIMIT_S) as sock:
+        sock.sendall(UPGRADE.format(key=box.endpoints.agent_key).encode())
+        box.wait("upgrade", status=101)
+        sock.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+
+    box.wait("ended")
+    box.human.say(None, "hello")
+    counted = box.human.connections()
+    assert (counted["open"], counted["opened"], counted["lost"]) == (0, 0, 1)
 
 
 # Frames ------------------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ class Engine(Stage[World]):
         return Accept(None, Goodbye(AUTH_CLOSE)) if world.options.refuse_by_close else Refuse(401, body="Unauthorized")
 
     def open(self, agent: User) -> Socket:
-        """A connection stands; from now on it is the one that the agent is pushed to."""
+        """A connection is about to stand; from now on it is the one that the agent is pushed to."""
         with self.changing() as world:
             self.accepted += 1
             socket = Socket(self.accepted, agent)

@@ -39,7 +39,8 @@ class Listener:
         self._engine = engine
         self._sock = sock
         self._server: Server | None = None
-        self._accepted: dict[ServerConnection, Accept] = {}
+        self._accepted: dict[ServerConnection, Accept | Socket] = {}
+        self._watching: set[asyncio.Task[None]] = set()
         quiet = logging.getLogger(f"{__name__}.library")
         quiet.disabled = True  # broken connections are what this server is for
         self._quiet = quiet
@@ -63,6 +64,7 @@ class Listener:
             for connection in list(self._server.connections):
                 connection.transport.abort()
             await self._server.wait_closed()
+        await asyncio.gather(*self._watching)
 
     # An upgrade -----------------------------------------------------------------------------------------------------
 
@@ -73,7 +75,7 @@ class Listener:
             await self._engine.pause(late_s)
         match verdict:
             case Accept():
-                self._accepted[connection] = verdict
+                self._accept(connection, verdict)
                 return None
             case Refuse(status, more, body):
                 data = body.encode()
@@ -87,16 +89,34 @@ class Listener:
                 reset(connection.transport)
         return Response(503, "Service Unavailable", Headers())
 
+    def _accept(self, connection: ServerConnection, verdict: Accept) -> None:
+        """Count the connection before the answer is out: a client is online as soon as it has read that, and what is
+        said then is for it."""
+        if verdict.agent is None:
+            self._accepted[connection] = verdict
+            return
+        self._accepted[connection] = self._engine.open(verdict.agent)
+        watching = asyncio.ensure_future(self._forget_when_lost(connection))
+        self._watching.add(watching)
+        watching.add_done_callback(self._watching.discard)
+
+    async def _forget_when_lost(self, connection: ServerConnection) -> None:
+        """A client that went away before it was answered leaves no connection behind."""
+        await connection.wait_closed()
+        accepted = self._accepted.pop(connection, None)
+        if isinstance(accepted, Socket):
+            self._engine.closed(accepted, connection.close_code)
+
     # A connection ---------------------------------------------------------------------------------------------------
 
     async def _serve(self, connection: ServerConnection) -> None:
-        accepted = self._accepted.pop(connection)
-        if accepted.agent is None:
-            if isinstance(accepted.first, Goodbye) and accepted.first.code is not None:
+        accepted = self._accepted.pop(connection, None)
+        if not isinstance(accepted, Socket):
+            if accepted and isinstance(accepted.first, Goodbye) and accepted.first.code is not None:
                 await connection.close(accepted.first.code)
             return
         try:
-            await self._live(connection, self._engine.open(accepted.agent))
+            await self._live(connection, accepted)
         except Exception as exc:  # the outermost edge: a bug of the sandbox must not look like trouble on the wire
             self._engine.failures.append(exc)
             raise
