@@ -23,7 +23,7 @@ from tests.support.homes import build_home
 from tests.support.published_borgee import published_python
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.host, pytest.mark.long]
+pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.timeout(600)]  # the published plugin's environment first
 
 
 def test_an_inbox_of_the_published_plugin_is_taken_over(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def served(folder: Path, home: Path, model: ModelSandbox, said: list[list[str]])
     requests = [
         json.loads(json.dumps(request.body).replace(str(folder), "FOLDER"))
         for request in model.requests
-        if ON_CANON not in request.user_text
+        if ON_CANON not in request.user_text and request.body.get("tools")  # without tools the host asks for a title
     ]
     sessions = json.loads((home / "sessions" / "sessions.json").read_text())
     return Served(
