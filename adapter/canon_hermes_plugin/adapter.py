@@ -261,7 +261,7 @@ def build_adapter_class(
             """
             event = super().get_pending_message(session_key)
             if event is not None and not self._port.busy.has_seam:
-                self._canon.busy.follow_up_announced(session_key, _arrival(event))
+                self._port.busy.announce(session_key, event)
             return event
 
     return CanonAdapter
@@ -390,6 +390,9 @@ class _Port:
 
     def run_ended(self, session_key: str, unread: Collection[int], *, is_stopped: bool) -> None:
         self.busy.run_ended(session_key, unread, is_stopped=is_stopped)
+
+    def follow_up_over(self, session_key: str, *, has_begun: bool) -> bool:
+        return self.busy.follow_up_over(session_key, has_begun=has_begun)
 
     def descriptor(self) -> JsonObject:
         return describe(*read_commands(host_door.load_command_sources(), self.quick_commands()))

@@ -92,7 +92,11 @@ class HostQueue:
         head = self._slots.get(session_key)
         if head is not None and self._message_id_of(head) is not None:
             del self._slots[session_key]
-            self._line.setdefault(session_key, deque()).appendleft(head)
+            self.put_first(session_key, head)
+
+    def put_first(self, session_key: str, event: Any) -> None:
+        """Let an event wait with us, in front of the others."""
+        self._line.setdefault(session_key, deque()).appendleft(event)
 
     def is_busy(self, session_key: str) -> bool:
         """Whether the host runs something in the session, so that a message of it waits."""

@@ -177,8 +177,12 @@ class OwnOffers:
         """The turn of a message whose run died; None puts it off."""
         wake = self._wake_of(item.payload)
         if wake is None:
-            self._refused[item.item_id] = (item.payload, item)
+            self.put_off(item)
         return wake
+
+    def put_off(self, item: Item) -> None:
+        """Offer it again later."""
+        self._refused[item.item_id] = (item.payload, item)
 
     async def _offer(self, item_id: str, payload: JsonObject, item: Item | None = None) -> None:
         wake = self._wake_of(payload)

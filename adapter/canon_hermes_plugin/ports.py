@@ -289,3 +289,7 @@ class HostPort(Protocol):
     def run_ended(self, session_key: str, unread: Collection[int], *, is_stopped: bool) -> None:
         """A run is over; words that its model has not read wait from now on, unless a person stopped it."""
         ...
+
+    def follow_up_over(self, session_key: str, *, has_begun: bool) -> bool:
+        """What the host took to answer next in a run has begun, or never will; whether it waits then."""
+        ...

@@ -10,16 +10,18 @@ Source: decisions X1-X3; D27.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 from canon_hermes_plugin import binding
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.inbound import Request
-from canon_hermes_plugin.inbox.items import Settlement
+from canon_hermes_plugin.inbox.items import Item, Settlement
 from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.media.intake import Intake
+from canon_hermes_plugin.own_messages import is_own
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
 from canon_hermes_plugin.turn.effects import Evidence, TurnClosed
 from canon_hermes_plugin.turn.events import Outcome
@@ -62,15 +64,17 @@ class Runs:
         arrival = replace(arrival, turn_id=arrival.turn_id or put_off)
         arrival = replace(arrival, turn_id=self._desk.fresh_turn_id(arrival))
         self._intake.begins(str(arrival.turn_id), arrival.conversation_id, arrival.message_id)
-        await self._kept.inbox.started(
-            arrival.item_id,
-            turn_id=str(arrival.turn_id),
-            conversation_id=arrival.conversation_id,
-            session=session_key,
-            merged=arrival.merged_items,
-        )
-        self._inflow.own.begun(arrival.item_ids)
-        self._desk.start(arrival, session_key)
+        try:
+            await self._kept.inbox.started(
+                arrival.item_id,
+                turn_id=str(arrival.turn_id),
+                conversation_id=arrival.conversation_id,
+                session=session_key,
+                merged=arrival.merged_items,
+            )
+        finally:  # a run that is stopped in this very moment still owes its message an end
+            self._inflow.own.begun(arrival.item_ids)
+            self._desk.start(arrival, session_key)
         return adopted
 
     async def complete(self, session_key: str, outcome: str) -> None:
@@ -126,8 +130,12 @@ class Runs:
     def _forget_follow_up(self, session_key: str) -> None:
         """The run is over, or further: what was announced in it has begun, or the host has thought better of it."""
         never = self._announced.pop(session_key, None)
-        if never is not None and not self._desk.knows(never.turn_id):
-            self.closed(never)
+        if never is None:
+            return
+        has_begun = self._desk.knows(never.turn_id)
+        waits = self._port.follow_up_over(session_key, has_begun=has_begun) or self._ends()
+        if not has_begun:
+            self.closed(never if waits else replace(never, outcome=Outcome.CANCELLED))
 
     def closed(self, effect: TurnClosed) -> None:
         """A turn is over. What is ours has reached nobody when the run was stopped before its model was called."""
@@ -167,4 +175,22 @@ class Runs:
 
     async def _adopted(self, session_key: str) -> Request | None:
         item = self._kept.adoption.adopt(session_key)
-        return await self._inflow.adopted(item) if item is not None else None
+        if item is None:
+            return None
+        try:
+            return await self._inflow.adopted(item)
+        except asyncio.CancelledError:
+            self._never_known(item, session_key)
+            raise
+
+    def _never_known(self, item: Item, session_key: str) -> None:
+        """A run is stopped before the host hears which message it is for: it is that message's run all the same."""
+        if is_own(item.payload):
+            self._inflow.own.put_off(item)
+            return
+        arrival = Arrival(item.conversation_id, item_id=item.item_id, turn_id=item.turn_id)
+        turn_id = self._desk.fresh_turn_id(arrival)
+        self._kept.inbox.begins(
+            item.item_id, turn_id=turn_id, conversation_id=item.conversation_id, session=session_key
+        )
+        self._desk.start(replace(arrival, turn_id=turn_id), session_key)

@@ -108,6 +108,7 @@ class BusySessions:
         self._has_seam = False
         self._ending: list[str] = []  # sessions to which a command that ends them is on its way
         self._steering = Steering()
+        self._taken: dict[str, Any] = {}  # what the host took last to answer it next, until that has begun
         self._last = 0  # the number of the newest words; they are in their agent before it says so
 
     # --- wiring ---------------------------------------------------------------------------------------------------
@@ -332,6 +333,7 @@ class BusySessions:
 
     def drop(self, session_key: str) -> None:
         """Nothing that waits in the session will run. Source: R5.10."""
+        self._taken.pop(session_key, None)
         events = [*self._queue.drop(session_key), *(one.event for one in self._take_back(session_key))]
         self._listener.dropped(tuple(self._arrival_of(event) for event in events))
 
@@ -366,15 +368,34 @@ class BusySessions:
         steered = self._steering.take(session_key, self._listener.unread_steering(session_key))
         if event is not None:
             self._requeue(session_key, self._taken_back(steered))
-            arrival = self._arrival_of(event)
-            self._listener.follow_up_announced(session_key, arrival)
-            self._listener.accepted(arrival)
+            self.announce(session_key, event)
+            self._listener.accepted(self._arrival_of(event))
         elif steered and not self._listener.is_interrupted(session_key):
             late = late_ones(steered, _waiting_words(steered[-1].agent))
             answered, rest = steered[: len(steered) - late], steered[len(steered) - late :]
             if answered:
-                self._listener.follow_up_announced(session_key, self._arrival_of(answered[-1].event))
+                self.announce(session_key, answered[-1].event)
             self._requeue(session_key, self._taken_back(rest))
+
+    def announce(self, session_key: str, event: Any) -> None:
+        """The host has taken an event to answer it next, in the run that goes on."""
+        arrival = self._arrival_of(event)
+        self._listener.follow_up_announced(session_key, arrival)
+        if arrival.item_ids:
+            self._taken[session_key] = event
+
+    def follow_up_over(self, session_key: str, *, has_begun: bool) -> bool:
+        """What was announced has begun, or never will: the host was stopped before, and has nothing of it any more.
+
+        Returns:
+            Whether it waits; what was dropped, or belongs to a session that ends, does not.
+        """
+        event = self._taken.pop(session_key, None)
+        if event is None or has_begun or session_key in self._ending:
+            return False
+        if not self._queue.holds(self._arrival_of(event).message_id or ""):
+            self._queue.put_first(session_key, event)
+        return True
 
     def _take_back(self, session_key: str) -> tuple[Steered, ...]:
         unread = self._listener.unread_steering(session_key)

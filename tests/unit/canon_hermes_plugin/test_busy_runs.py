@@ -13,9 +13,12 @@ import pytest
 
 from canon_hermes_plugin.approvals.waking import message_of
 from canon_hermes_plugin.desk import Silence
+from canon_hermes_plugin.inbox.keeper import Inbox
+from canon_hermes_plugin.state_place import state_path
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.busy_host import runner_class
+from tests.support.canon_state import Rows
 from tests.support.conversing import states_of
 from tests.support.files import PDF
 from tests.support.hosted_adapter import hosted, until
@@ -37,6 +40,11 @@ def box() -> Iterator[CanonSandbox]:
 
 def disposition(box: CanonSandbox, room: str, message_id: str) -> Any:
     return next(row for row in box.transcript(room) if row["id"] == message_id)["metadata"].get("inboundDisposition")
+
+
+def settlements(home: Path) -> dict[str, str | None]:
+    """Why each message of the inbox is settled; None for one that is not."""
+    return dict(Rows(state_path(home)).table("SELECT item_id, settlement FROM inbox"))
 
 
 @pytest.mark.parametrize("each", [True, False], ids=["a session each", "one session"])
@@ -327,3 +335,65 @@ async def test_two_agents_in_a_process_are_told_apart(box: CanonSandbox) -> None
 
         assert (result["success"], nowhere["success"]) == (True, False)
         assert other.adapter._canon._desk.turns.live == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "runs", "why"), [("/stop", True, "answer"), ("/new", False, "cancelled")], ids=["stop", "new"]
+)
+async def test_a_follow_up_that_never_begins_waits_again(
+    box: CanonSandbox, tmp_path: Path, command: str, runs: bool, why: str
+) -> None:
+    """X1, docs/decisions/0042: the host has taken the next message, and is stopped before it begins with it."""
+    never, taken = asyncio.Event(), asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text == "work":
+            await until(lambda: SESSION in adapter._pending_messages)
+            waiting = adapter.get_pending_message(SESSION)
+            assert adapter.gateway_runner._promote_queued_event(SESSION, adapter, waiting).text == "and then"
+            taken.set()
+            await never.wait()  # as the host waits here for the stream of the first answer
+        if event.text == command:
+            await adapter.interrupt_session_activity(SESSION, ROOM)  # as the host does once it obeys
+        return "done"
+
+    async with hosted(box, agent, home=tmp_path) as stage:
+        runner = stage.adapter.gateway_runner = runner_class()(stage.adapter)
+        stage.adapter.set_busy_session_handler(runner._handle_active_session_busy_message)
+        box.human.say(None, "work")
+        await until(lambda: stage.events)
+        waiting = box.human.say(None, "and then")
+        await until(taken.is_set)
+        box.human.say(None, command)
+        await until(lambda: not stage.adapter._active_sessions and stage.events[-1].text != "work")
+        await until(lambda: (stage.events[-1].text == "and then") is runs)
+        last = box.human.say(None, "last")
+        await until(lambda: stage.events[-1].text == "last")
+        await box.until("answer", to=last)
+
+    assert [event.text for event in stage.events] == ["work", command, *["and then"] * runs, "last"]
+    assert settlements(tmp_path)[waiting] == why
+
+
+async def test_a_run_that_is_stopped_while_its_start_is_written_is_over(
+    box: CanonSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """X1: its message has begun on the disk, so a person's stop ends it there and on Canon, and no gateway runs it."""
+    never, noted, real = asyncio.Event(), asyncio.Event(), Inbox.started
+
+    async def slow(inbox: Inbox, *args: Any, **more: Any) -> None:
+        await real(inbox, *args, **more)
+        noted.set()
+        await never.wait()
+
+    async with hosted(box, home=tmp_path) as stage:
+        monkeypatch.setattr(Inbox, "started", slow)
+        message_id = box.human.say(None, "work")
+        await until(noted.is_set)
+        box.human.say(None, "/stop")
+        await until(lambda: not stage.adapter._active_sessions and stage.events)
+        monkeypatch.setattr(Inbox, "started", real)
+
+    assert [event.text for event in stage.events] == ["/stop"]
+    assert settlements(tmp_path)[message_id] == "cancelled"
+    assert [state["state"] for state in box.human.turns(ROOM)][-2:] == ["thinking", "interrupted"]

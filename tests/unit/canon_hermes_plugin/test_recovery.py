@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.inbox import cursors, store, turns
+from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.state_place import state_path
@@ -76,6 +77,39 @@ async def test_a_start_without_a_text_is_the_run_of_what_died(tmp_path: Path) ->
         assert "recovered" in event.text
         assert answer["text"] == ANSWER_MARK + "Yes, I am."
         assert answer["metadata"]["turnId"] == "hermes-11112222333344445555"
+
+
+async def test_a_resumed_run_that_is_stopped_before_it_has_its_message_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """X3: while its files are fetched a person stops the run; its turn ends on Canon, and its message with it."""
+    looking = asyncio.Event()
+
+    async def slow(*_: Any) -> None:
+        looking.set()
+        await asyncio.Event().wait()
+
+    with canon_box() as box:
+        rows, owner, message_id = left(box, tmp_path)
+        session = f"agent:main:canon:dm:{box.endpoints.conversation_id}"
+        turn_id = "hermes-11112222333344445555"
+        rows(turns.open_turn, owner, turn_id, box.endpoints.conversation_id, now_ms=NOW)
+        rows(store.started, owner, message_id, session=session, turn_id=turn_id, now_ms=NOW)
+        monkeypatch.setattr(Inflow, "adopted", slow)
+        async with hosted(box, answers, home=tmp_path) as stage:
+            source = stage.adapter.build_source(chat_id=box.endpoints.conversation_id, chat_type="dm")
+            from gateway.platforms.base import MessageEvent, MessageType
+
+            await stage.adapter.handle_message(
+                MessageEvent(text="", message_type=MessageType.TEXT, source=source, internal=True)
+            )
+            await looking.wait()
+            await stage.adapter.cancel_session_processing(session)
+            await until(lambda: not rows(store.unsettled, owner))
+            await until(lambda: box.human.turns()[-1:] and box.human.turns()[-1]["state"] == "interrupted")
+
+        assert rows.table("SELECT settlement FROM inbox") == [("cancelled",)]
+        assert {state["turnId"] for state in box.human.turns()} == {turn_id}
 
 
 async def test_a_turn_that_was_closed_on_canon_is_not_opened_again(tmp_path: Path) -> None:
