@@ -30,6 +30,7 @@ _FOR_GOOD: Final = frozenset({"always", "always approve", "remember"})
 
 # Commands that change what people are asked about, or answer for them, and the first words with which they only show.
 _SWITCHES: Final[dict[str, frozenset[str]]] = {
+    "approvals": frozenset({""}),
     "yolo": frozenset(),
     "memory": frozenset({"", "pending"}),
     "skills": frozenset({"", "pending", "diff"}),

@@ -70,7 +70,7 @@ def test_an_answer_to_a_command_that_wants_to_be_confirmed(text: str, expected: 
 @pytest.mark.parametrize(
     ("command", "arguments", "expected"),
     [
-        ("yolo", "", True), ("yolo", "off", True),
+        ("yolo", "", True), ("yolo", "off", True), ("approvals", "", False), ("approvals", "off", True),
         ("memory", "", False), ("memory", "pending", False), ("memory", "approval off", True),
         ("memory", "APPLY 1", True),
         ("skills", "diff 1", False), ("skills", "approve 1", True), ("status", "", False), (None, "yolo", False),
@@ -110,7 +110,7 @@ def test_the_hosts_own_words_are_known() -> None:
     assert [word for words in sets for word in words if not decides(str(word), None)] == []
 
 
-REVIEWED = {"approve", "deny", "yolo", "memory", "skills", "suggestions", "reload-mcp", "cron", "blueprint", "config"}
+REVIEWED = {"approve", "approvals", "deny", "yolo", "memory", "skills", "suggestions", "reload-mcp", "cron", "blueprint", "config"}
 
 
 @pytest.mark.host
