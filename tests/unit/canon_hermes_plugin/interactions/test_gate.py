@@ -133,7 +133,8 @@ def test_a_question_and_a_command_at_once() -> None:
 
 @pytest.mark.parametrize("waits", [Open(), Open(Question(ASKED), (ORDINARY,))], ids=["idle", "asked"])
 @pytest.mark.parametrize(
-    ("command", "arguments"), [("yolo", ""), ("approvals", "OFF"), ("memory", "approval off"), ("skills", "approve all")]
+    ("command", "arguments"),
+    [("yolo", ""), ("approvals", "OFF"), ("memory", "approval off"), ("skills", "approve all")],
 )
 def test_the_owners_switches(waits: Open, command: str, arguments: str) -> None:
     """R9.10: whoever was asked about one command has not been made owner of them all."""

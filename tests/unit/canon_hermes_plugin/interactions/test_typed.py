@@ -110,7 +110,19 @@ def test_the_hosts_own_words_are_known() -> None:
     assert [word for words in sets for word in words if not decides(str(word), None)] == []
 
 
-REVIEWED = {"approve", "approvals", "deny", "yolo", "memory", "skills", "suggestions", "reload-mcp", "cron", "blueprint", "config"}
+REVIEWED = {
+    "approve",
+    "approvals",
+    "deny",
+    "yolo",
+    "memory",
+    "skills",
+    "suggestions",
+    "reload-mcp",
+    "cron",
+    "blueprint",
+    "config",
+}
 
 
 @pytest.mark.host
