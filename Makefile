@@ -160,7 +160,7 @@ soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault
 
 fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and every find there ever was (FUZZ_SEED chooses)
 	FUZZ_N=$(or $(FUZZ_N),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),1) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(TEST_ARGS)
-	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py tests/property/test_config_editor.py tests/unit/files/test_config_corpus.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/unit/canon_hermes_plugin/interactions/test_privilege.py tests/property/test_config_editor.py tests/property/test_comment_proof.py tests/unit/files/test_config_corpus.py $(TEST_ARGS)
 
 bench: $(STAMP)  ## run all benchmarks (BENCH="sse durable" chooses); each prints its peer, and the end says which are over their limit
 	$(BIN)/python -m scripts.bench --only "$(BENCH)"

@@ -187,7 +187,7 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
 
 def _prove_comments(old: Layout, new: Layout, span: Span, gone: Span, change: Change) -> None:
     start, end = span
-    owners = _Owners.of(old, new, span)
+    owners = _Owners.of(old, new, span, change)
     # Beyond, bytes and values are the same: no comment there can have become a value, or a value a comment.
     before = old.comments_in(*owners.near)
     after = new.comments_in(owners.near[0], owners.near[1] + len(new.text) - len(old.text))
@@ -231,31 +231,37 @@ class _Going:
     Attributes:
         start: where the entry begins that goes, or the value that is replaced; behind the text when nothing goes.
         end: behind its last character.
+        entry: where the entry begins that changes.
+        closing: behind the brackets that it stands in: what follows is about them.
         above: the start of the entry that goes, whose comments directly above it go too; None for a value.
     """
 
     layout: Layout
     start: int
     end: int
+    entry: int
+    closing: int
     above: int | None = None
 
     @classmethod
     def of(cls, layout: Layout, change: Change) -> _Going:
         nodes = None if isinstance(change, Added) else _at(layout, change.at[:-1])
         if isinstance(change, Added) or nodes is None:
-            return cls(layout, len(layout.text), len(layout.text))
+            return cls(layout, *(4 * [len(layout.text)]))
         step = Step(nodes[-1], change.at[-1], change.at[-1])
+        entry, parent = entry_of(layout, step), nodes[-1]
+        closing = layout.ends[id(parent)] if parent.flow_style else len(layout.text)
         if isinstance(change, Replaced):
-            return cls(layout, *slot_of(layout, step))
-        entry = entry_of(layout, step)
-        return cls(layout, entry, end_of(layout, step), entry)
+            return cls(layout, *slot_of(layout, step), entry, closing)
+        return cls(layout, entry, end_of(layout, step), entry, closing, entry)
 
     def takes(self, comment: Comment) -> bool:
         """Whether ``comment`` is a part of it."""
         owner = self.layout.owner(comment)
         if owner.beside:
             entry = self.layout.entries[owner.entry]
-            if self.start <= entry < self.end:
+            is_own_value = self.above is None and entry == self.entry  # an item in brackets has no name before it
+            if self.start <= entry < self.end and comment.start < self.closing and not is_own_value:
                 return True
             # About the name of a value in brackets that goes: another one on that line may stay in its place.
             return self.start <= comment.start < self.end and self._has_another(comment)
@@ -286,6 +292,25 @@ def _at(layout: Layout, address: Address) -> list[Any] | None:
     return nodes
 
 
+def _place_of(layout: Layout, change: Change) -> Span:
+    """Where entries come and go: the entry, the value of one, or the end of the section that has one more."""
+    nodes = _at(layout, change.parent if isinstance(change, Added) else change.at[:-1])
+    if nodes is None:
+        return len(layout.text), len(layout.text)
+    if isinstance(change, Added):
+        last = len(nodes[-1].value) - 1
+        end = layout.ends[id(nodes[-1])] if last < 0 else end_of(layout, Step(nodes[-1], last, last))
+        return end, end
+    step = Step(nodes[-1], change.at[-1], change.at[-1])
+    return slot_of(layout, step) if isinstance(change, Replaced) else (entry_of(layout, step), end_of(layout, step))
+
+
+def _entries_in(layout: Layout, span: Span) -> Span:
+    """The first entry that begins inside ``span``, and the first one behind."""
+    first = bisect_left(layout.entries, span[0])
+    return first, max(first, bisect_left(layout.entries, span[1]))
+
+
 def _column(text: str, index: int) -> int:
     return index - line_start(text, index)
 
@@ -295,9 +320,10 @@ class _Owners:
     """Who owned the comments around a change, and who owns them now.
 
     Attributes:
-        first: how many entries lie before the change.
+        first: how many entries lie before the change itself, however much was announced.
         last: the first entry behind it.
         shift: by how many places that one moved.
+        in_brackets: what is new stands in brackets, or is a value in brackets.
         near: the part of the old text in which owners may have changed: between the last entry before the change and
             the first one behind it, as long as the entries beyond stand where they stood.
     """
@@ -307,19 +333,21 @@ class _Owners:
     first: int
     last: int
     shift: int
+    in_brackets: bool
     near: Span
 
     @classmethod
-    def of(cls, old: Layout, new: Layout, span: Span) -> _Owners:
-        first = bisect_left(old.entries, span[0])
-        last = max(first, bisect_left(old.entries, span[1]))
+    def of(cls, old: Layout, new: Layout, span: Span, change: Change) -> _Owners:
         shift = len(new.entries) - len(old.entries)
         moved = len(new.text) - len(old.text)
         near = (0, len(old.text))
+        first, last = _entries_in(old, span)
         ahead, beyond = old.entries[:first], [entry + moved for entry in old.entries[last:]]
         if new.entries[:first] == ahead and new.entries[last + shift :] == beyond:
             near = (ahead[-1] if ahead else 0, old.entries[last] if beyond else len(old.text))
-        return cls(old, new, first, last, shift, near)
+        around = _at(new, change.parent if isinstance(change, Added) else change.at) if shift > 0 else None
+        in_brackets = any(bool(getattr(node, "flow_style", False)) for node in around or ())
+        return cls(old, new, *_entries_in(old, _place_of(old, change)), shift, in_brackets, near)
 
     def still(self, comment: Comment, found: Comment) -> bool:
         """Whether ``found``, in the new text, belongs to the entry that ``comment`` belonged to."""
@@ -328,24 +356,41 @@ class _Owners:
         was, now = self.old.owner(comment), self.new.owner(found)
         if was.beside != now.beside or not (was.beside or self._in_its_column(comment, found)):
             return False
+        return self._is_its_entry(was, now) and self._is_at_its_brackets(was, comment, found)
+
+    def stays(self, comment: Comment, found: Comment) -> bool:
+        """Whether ``found`` is ``comment``, which stands inside the range and stays."""
+        was, now = self.old.owner(comment), self.new.owner(found)
+        if was.beside:
+            return now.beside and self._is_its_entry(was, now) and self._is_at_its_brackets(was, comment, found)
+        if now.beside or not self._in_its_column(comment, found):
+            return False
+        if self.first <= was.entry <= self.last:  # it may stand above a new entry, when an older one holds it
+            return now.innermost >= self.first and now.entry <= self.last + self.shift
+        return _meet(was, now, 0 if was.entry < self.first else self.shift)
+
+    def _is_its_entry(self, was: Owner, now: Owner) -> bool:
         if was.entry < self.first:
             # A new entry in brackets comes between its key and the comment at the end of the line.
-            nearer = was.beside and was.entry == self.first - 1 and self.first <= now.entry < self.last + self.shift
-            return nearer or _meet(was, now, 0)
+            is_new = self.first <= now.entry < self.last + self.shift
+            return _meet(was, now, 0) or (was.beside and was.entry == self.first - 1 and is_new and self.in_brackets)
         if was.entry >= self.last:
             return _meet(was, now, self.shift)
         # Its entry is what changes: the comment is now at what took its place, or at what follows.
         return now.innermost >= self.first - was.beside and now.entry <= self.last + self.shift
 
-    def stays(self, comment: Comment, found: Comment) -> bool:
-        """Whether ``found`` is ``comment``, which stands inside the range and stays."""
-        was, now = self.old.owner(comment), self.new.owner(found)
-        if was.beside and was.entry < self.first:  # on the line of an entry before the change
-            return now.beside and now.entry == was.entry
-        return was.beside == now.beside and (was.beside or self._in_its_column(comment, found))
+    def _is_at_its_brackets(self, was: Owner, comment: Comment, found: Comment) -> bool:
+        """Behind closing brackets a comment is about them, not about what is last in them: there it stays."""
+        if not was.beside or self.first - 1 <= was.entry < self.last:
+            return True
+        return _closes(self.old.text, comment) == _closes(self.new.text, found)
 
     def _in_its_column(self, comment: Comment, found: Comment) -> bool:
         return _column(self.old.text, comment.start) == _column(self.new.text, found.start)
+
+
+def _closes(text: str, comment: Comment) -> bool:
+    return text[line_start(text, comment.start) : comment.start].rstrip(" \t,").endswith(("]", "}"))
 
 
 def _meet(was: Owner, now: Owner, shift: int) -> bool:

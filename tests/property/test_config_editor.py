@@ -1,4 +1,8 @@
-"""Random documents, random edits: nothing but the edit changes."""
+"""Random documents, random edits: nothing but the edit changes.
+
+Three oracles look at each: values and lines (:mod:`tests.support.config_oracle`), comments and their entries
+(:mod:`tests.support.edit_oracle`), and every byte (:mod:`tests.support.byte_oracle`).
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,13 @@ from hypothesis import strategies as st
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_proofs import ProofFailed
-from canon_ops.files.yaml_reader import same
+from tests.support.byte_oracle import assert_bytes_added, assert_bytes_dropped, assert_bytes_replaced
 from tests.support.comment_oracle import numbered
 from tests.support.config_oracle import (
     assert_only,
     assert_same_around,
     edited,
+    equal,
     every_place,
     parse,
     read,
@@ -44,7 +49,7 @@ def check(source: random.Random) -> str:
         return "unreadable"
     text = numbered(text)
     assert parse(text).data == text.encode()
-    assert same(parse(text).value, tree)
+    assert equal(parse(text).value, tree)
     operation = source.choice(("set", "set", "unset", "grow", "grow", "add", "add", "remove"))
     kind: Any = {"grow": dict, "add": list, "remove": list}.get(operation, object)
     found = [place for place in every_place(text, kind=kind) if operation != "remove" or place[1]]
@@ -78,6 +83,7 @@ def check_set(text: str, path: Path, old: Any, value: Any) -> None:
     assert_only(text, after, with_value(read(text), path, value))
     assert_same_around(text, after, path)
     assert_replaced(text, after, path, was_section=isinstance(old, dict | list))
+    assert_bytes_replaced(text, after, path)
 
 
 def check_unset(text: str, path: Path) -> None:
@@ -86,6 +92,7 @@ def check_unset(text: str, path: Path) -> None:
     assert_only(text, after, without(read(text), path))
     assert_same_around(text, after, path, comment_above=True)
     assert_dropped(text, after, path)
+    assert_bytes_dropped(text, after, path)
 
 
 def check_grow(text: str, path: Path, value: Any) -> None:
@@ -95,6 +102,7 @@ def check_grow(text: str, path: Path, value: Any) -> None:
     assert_only(text, after, with_value(read(text), new, value))
     assert_same_around(text, after, path, below=True)
     assert_added(text, after)
+    assert_bytes_added(text, after)
     assert parse(after).unset(new).data == text.encode(), (path, text, after)
 
 
@@ -104,6 +112,7 @@ def check_add(text: str, path: Path, old: list[Any]) -> None:
     assert_only(text, after, with_value(read(text), path, [*old, "added"]))
     assert_same_around(text, after, path, below=True)
     assert_added(text, after)
+    assert_bytes_added(text, after)
     assert parse(after).remove(path, "added").data == text.encode(), (path, text, after)
 
 
@@ -115,6 +124,7 @@ def check_remove(text: str, path: Path, old: list[Any], item: Any) -> None:
     assert_only(text, after, with_value(read(text), path, left))
     if len(places) == 1:
         assert_dropped(text, after, (*path, places[0]))
+        assert_bytes_dropped(text, after, (*path, places[0]))
 
 
 @given(st.integers(min_value=0, max_value=2**48))

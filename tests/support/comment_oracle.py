@@ -12,13 +12,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from canon_ops.files.yaml_path import Path
 
-__all__ = ["numbered", "owners", "same_owner", "strayed"]
+__all__ = ["numbered", "owners", "places_of_comments", "same_owner", "strayed", "tokens_of"]
 
 Owner = tuple[str, Path]
 """How it stands (``beside``, ``above``, ``tail``) and the path of the entry or section; () above nothing is the end."""
@@ -70,11 +71,20 @@ def numbered(text: str) -> str:
     return mark + read.text
 
 
+def places_of_comments(text: str) -> list[tuple[int, str]]:
+    """Where each comment begins, and its words; a byte-order mark does not count."""
+    return _comments(_scanned(text))
+
+
 def _scanned(text: str) -> _Text:
     text = text.removeprefix("\ufeff")
-    return _Text(
-        text, [token for token in yaml.scan(text, yaml.SafeLoader) if token.end_mark.index > token.start_mark.index]
-    )
+    return _Text(text, [token for token in tokens_of(text) if token.end_mark.index > token.start_mark.index])
+
+
+@lru_cache(maxsize=64)  # several oracles ask about one text
+def tokens_of(text: str) -> tuple[Any, ...]:
+    """PyYAML's tokens of a text without byte-order mark; nobody changes them."""
+    return tuple(yaml.scan(text, yaml.SafeLoader))
 
 
 def _read(text: str) -> _Text:

@@ -22,7 +22,7 @@ c:  # beside c
   d: 2
 e: [f,  # beside f
     # about g
-    g]
+    g]  # all of e
 """
 A, C, E = 0, 1, 2
 
@@ -79,6 +79,21 @@ def test_an_edit_as_it_should_be_is_proven(change: Change, changes: list[tuple[s
             Added((A,), "z", 3),
             [("b: 1  # beside b\n    # held by b\n", "b: 1\n    # held by b\n  z: 3  # beside b\n")],
             id="beside another",
+        ),
+        pytest.param(
+            Added((A,), "z", 3),
+            [NEW_KEY, ("c:  # beside c\n", "c:\n"), ("d: 2\n", "d: 2  # beside c\n")],
+            id="beside another, far away",
+        ),
+        pytest.param(
+            Replaced((A, 0), 3),
+            [("b: 1", "b: 3"), ("    g]  # all of e", "    g  # all of e\n    ]")],
+            id="into the brackets",
+        ),
+        pytest.param(Replaced((E, 0), 3), [("[f,  # beside f", "[3,")], id="beside a replaced item in brackets"),
+        pytest.param(Dropped((E, 1)), [("    # about g\n    g]  # all of e", "    ]")], id="behind the brackets"),
+        pytest.param(
+            Replaced((A, 0), 3), [("b: 1", "b: 3"), ("# apart\n", ""), ("# about a", "# apart\n# about a")], id="far up"
         ),
         pytest.param(Replaced((C,), 3), [REPLACED_C, ("# about c\n", "")], id="above what is replaced"),
         pytest.param(Replaced((C,), 3), [(REPLACED_C[0], "c: 3\n")], id="beside the name of what is replaced"),
