@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from canon_ops.cli.errors import Failure
-from canon_ops.cli.output import Item, Problem, Result
+from canon_ops.cli.output import Block, Item, Line, Problem, Result
 from canon_ops.cli.session import Session
 from canon_ops.errors import ExitCode
 from canon_ops.lean import replace
@@ -33,7 +33,7 @@ def deliver(session: Session, result: Result) -> None:
     aim = _aim(session)
     if aim is not None:
         problems = tuple(_aimed(aim, problem) for problem in result.problems)
-        view = [replace(one, fix=aim(one.fix)) if isinstance(one, Item) else one for one in result.view]
+        view = [_aimed_block(aim, one) for one in result.view]
         result = replace(result, problems=problems, view=view)
     if session.options.json:
         session.redact.catch_up()
@@ -101,6 +101,15 @@ def _aim(session: Session) -> Aim | None:
     from canon_ops.hermes.aiming import aimed
 
     return partial(aimed, profile=options.hermes_profile, hermes_home=options.hermes_home)
+
+
+def _aimed_block(aim: Aim, block: Block) -> Block:
+    """A finding's cure, and a line that ends with a command, about the home of the call."""
+    if isinstance(block, Item):
+        return replace(block, fix=aim(block.fix))
+    if isinstance(block, Line) and ": canon-ops " in block.text:
+        return replace(block, text=aim(block.text) or "")
+    return block
 
 
 def _aimed(aim: Aim, problem: Problem) -> Problem:

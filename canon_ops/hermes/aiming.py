@@ -21,7 +21,8 @@ _AIMED = late_pattern(r"\s(?:-p|--profile|--hermes-home)(?:[\s=]|$)")
 def aimed(fix: str | None, *, profile: str | None, hermes_home: Path | None) -> str | None:
     """``fix`` with what the call was aimed by behind each of our commands that is not aimed yet.
 
-    Only a fix that begins with a command of ours is one to paste as it stands; in a sentence nothing is put in.
+    A fix that begins with a command of ours is one to paste as it stands, and so is what stands behind a colon to the
+    end: ``approve it, then: canon-ops setup canon``. In any other sentence nothing is put in.
     """
     if hermes_home is not None:
         aim = f" --hermes-home {shlex.quote(str(hermes_home.absolute()))}"
@@ -29,6 +30,9 @@ def aimed(fix: str | None, *, profile: str | None, hermes_home: Path | None) -> 
         aim = f" --profile {shlex.quote(profile)}"
     else:
         return fix
-    if fix is None or not fix.startswith("canon-ops "):
+    begins = -1 if fix is None else 0 if fix.startswith("canon-ops ") else fix.find(": canon-ops ")
+    if fix is None or begins < 0:
         return fix
-    return _OWN.sub(lambda found: found[0] if _AIMED.search(found[0]) else f"{found[0]}{aim}", fix)
+    return fix[:begins] + _OWN.sub(
+        lambda found: found[0] if _AIMED.search(found[0]) else f"{found[0]}{aim}", fix[begins:]
+    )

@@ -7,6 +7,7 @@ goes wrong is raised as it comes; the files then say where the next run begins.
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -188,7 +189,10 @@ class RegistrationRun:
                     f"Canon no longer knows the registration {request_id} of {state.wanted.profile}",
                     fix=f"{_again(state)} --start-over",
                 ) from exc
-            exc.fix = f"{_again(state)}   (it goes on with request {request_id})"
+            if isinstance(exc, ApiError) and exc.status in (401, 403):  # the token will not be right the next time
+                exc.fix = f"{_again(state)} --start-over   (request {request_id} is not ours to ask about)"
+            else:
+                exc.fix = f"{_again(state)}   (it goes on with request {request_id})"
             raise
 
     async def _acknowledge(self, state: Registration) -> Done:
@@ -226,4 +230,4 @@ def _is_gone(exc: RequestFailed) -> bool:
 
 
 def _again(state: Registration) -> str:
-    return f"canon-ops setup canon --canon-profile {state.wanted.profile}"
+    return f"canon-ops setup canon --canon-profile {shlex.quote(state.wanted.profile)}"

@@ -6,6 +6,7 @@ This part asks and tells; the order of calls and writes is :mod:`canon_ops.opera
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from canon_ops.operate.registration_steps import (
     Phase,
     Registration,
     RegistrationRefused,
+    RegistrationRejected,
     begin,
     rewrite,
 )
@@ -32,7 +34,7 @@ from canon_ops.operate.setup_questions import (
     ask_profile_name,
     ask_text,
 )
-from canon_ops.operate.setup_stage import SETUP, SetupStage, endpoint_answers
+from canon_ops.operate.setup_stage import SetupStage, endpoint_answers
 from canon_ops.operate.setup_trouble import ask_what_now
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.pending import Due, PendingRegistration, Wanted
@@ -224,9 +226,12 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
             state = asyncio.run(carry_out())
     except BaseException as exc:
         if not isinstance(exc, Exception) and run is not None and run.is_with_canon:  # Ctrl-C, or a signal
-            stage.prompts.note(_stays(run.state))
+            stage.prompts.note(_stays(stage, run.state))
         raise
-    if state.trouble is not None:
+    if state.trouble is not None:  # the pending entry is gone, and with it what had been answered
+        call = stage.place.home.own_command(_answers_of(stage, wanted).as_words())
+        is_no = isinstance(state.trouble, RegistrationRejected)
+        state.trouble.fix = f"agree with the owner, then register again: {call}" if is_no else call
         raise state.trouble
     if state.phase is Phase.UNDECIDED:
         raise RegistrationPending(wanted.profile, state.request_id)
@@ -246,10 +251,10 @@ def _waiting(request_id: str, left_s: float) -> str:
     return f"Waiting for the owner: {minutes}:{seconds:02} left (Ctrl-C: go on later), request {request_id}"
 
 
-def _stays(state: Registration) -> str:
+def _stays(stage: SetupStage, state: Registration) -> str:
     """What Ctrl-C leaves behind. Source: decision L2."""
     profile = state.wanted.profile
-    again = f"Go on with: {SETUP} --canon-profile {profile}"
+    again = f"Go on with: {stage.place.home.own_command(f'setup canon --canon-profile {shlex.quote(profile)}')}"
     if state.request_id is None:
         return f"The request for {profile} may be with Canon already; its pending entry stays. {again}"
     return f"The registration of {profile} (request {state.request_id}) stays pending. {again}"

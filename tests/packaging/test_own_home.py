@@ -6,10 +6,13 @@ import os
 import pwd
 from pathlib import Path
 
+import pytest
+
 from canon_hermes_plugin.host import home_folder
 from tests.support.own_home import move_out
 
 
+@pytest.mark.host
 def test_the_process_of_a_test_has_a_home_of_its_own() -> None:
     """The host in this process would put its state there, too."""
     real = Path(pwd.getpwuid(os.getuid()).pw_dir)

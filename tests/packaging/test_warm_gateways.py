@@ -56,6 +56,7 @@ def started(launch: Callable[..., ChildProcess], script: Path, name: str) -> tup
     return child, json.loads(said.read_text().splitlines()[0])
 
 
+@pytest.mark.host
 def test_a_warm_gateway_is_what_a_whole_start_makes(tmp_path: Path) -> None:
     """Arguments, environment, folder, session, streams, signals and path are the same, and of the host only the
     registry of tools is loaded; its end is told as that of a child."""

@@ -122,7 +122,7 @@ async def loopback(*scripts: Script) -> AsyncIterator[Loopback]:
     assert not box.failures, box.failures
 
 
-async def until(holds: Callable[[], object], *, timeout_s: float = 5.0) -> None:
+async def until(holds: Callable[[], object], *, timeout_s: float = 60.0) -> None:
     """Give the loop to others until ``holds()`` is true; fail the test when it is not in time."""
     async with asyncio.timeout(timeout_s):
         while not holds():  # noqa: ASYNC110  # the condition is anything, it cannot set an event

@@ -128,7 +128,7 @@ CHECKS = (
             "Hermes is not installed for this user, or its command is not on PATH and its folder is none of the "
             "usual ones.",
             "Nothing about the plugin can be looked at, and nothing can be installed.",
-            "Name the interpreter that runs Hermes: canon-ops doctor --python /path/to/venv/bin/python.",
+            "Name the interpreter that runs Hermes: canon-ops doctor --python /path/to/venv/bin/python",
             ("PATH", "HERMES_HOME", "CANON_OPS_PYTHON"),
         ),
     ),

@@ -129,7 +129,7 @@ CHECKS = (
         about=About(
             "The entry was removed, the keyring is another user's or locked, or none runs in this session.",
             "The gateway cannot fetch the key when it connects.",
-            "Unlock the keyring, or move the key into a file: canon-ops creds move --to file.",
+            "Unlock the keyring, or move the key into a file: canon-ops creds move --to file",
             ("apiKeyRef", "BORGEE_API_KEY_REF", "CANON_OPS_KEYRING"),
         ),
     ),

@@ -30,6 +30,8 @@ from tests.unit.cli.conftest import Runner
         ("canon-ops undo --hermes-home=/h", "canon-ops undo --hermes-home=/h"),
         ("ls -ld /h", "ls -ld /h"),
         ("edit the file, then canon-ops env lint", "edit the file, then canon-ops env lint"),
+        ("approve it, then: canon-ops setup canon", "approve it, then: canon-ops setup canon -A-"),
+        ("2 to look up: canon-ops approvals reconcile", "2 to look up: canon-ops approvals reconcile -A-"),
     ],
 )
 def test_each_command_of_ours_gets_the_aim_once(fix: str, told: str) -> None:

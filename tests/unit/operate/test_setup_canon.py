@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
@@ -388,6 +389,50 @@ def test_a_rejection_is_an_error_and_leaves_no_trace(undecided: Machine) -> None
     assert undecided.pending() == {}
     assert not (undecided.canon / "agents.json").exists()
     assert undecided.env() == ""
+
+
+@pytest.mark.parametrize("ends", ["reject", "expire_key"])
+def test_a_request_that_leads_nowhere_is_repeated_whole(undecided: Machine, ends: str) -> None:
+    """SC.14: the entry held what had been answered, and is gone; so the advice says all of it again."""
+
+    def end(state: Registration) -> None:
+        if state.phase is Phase.WAIT:
+            if ends == "expire_key":
+                undecided.box.human.approve(state.request_id)
+            getattr(undecided.box.human, ends)(state.request_id)
+
+    with pytest.raises(CanonOpsError) as caught:
+        undecided.setup(undecided.registering(agent_name="Ops Desk", description="Desk"), watch=end)
+
+    assert undecided.pending() == {}
+    fix = str(caught.value.fix)
+    lead, command, words = fix.partition("canon-ops setup canon ")
+    assert lead == ("agree with the owner, then register again: " if ends == "reject" else "")
+    assert command
+    told = shlex.split(words)
+    given = dict(zip(told[::2], told[1::2], strict=True))
+    wanted = {"canon-profile": "ops", "agent-name": "Ops Desk", "description": "Desk", "owner-phone": OWNER}
+    assert {f"--{name}": value for name, value in wanted.items()}.items() <= given.items()
+    assert given["--base-url"] == undecided.ends["base_url"]
+
+
+def test_a_poll_token_that_is_not_ours_is_not_shown_twice(undecided: Machine) -> None:
+    """An entry of another machine's request: to go on with it would fail the same way for ever."""
+    with pytest.raises(RegistrationPending):
+        undecided.setup(undecided.registering(wait_s=0))
+    with pytest.raises(RegistrationPending):
+        undecided.setup(undecided.registering(wait_s=0, canon_profile="desk"))
+    entry, other = undecided.pending()["ops"], undecided.pending()["desk"]
+    undecided.write_pending(ops={**entry, "pollToken": other["pollToken"]})
+
+    with pytest.raises(CanonOpsError) as caught:
+        undecided.setup(undecided.registering())
+
+    again = "canon-ops setup canon --canon-profile ops --start-over   "
+    assert caught.value.fix == f"{again}(request {entry['requestId']} is not ours to ask about)"
+    with pytest.raises(RegistrationPending):
+        undecided.setup(undecided.registering(start_over=True, wait_s=0))
+    assert undecided.pending()["ops"]["requestId"] != entry["requestId"]
 
 
 def test_an_interrupt_after_the_request_names_what_stays(undecided: Machine) -> None:
