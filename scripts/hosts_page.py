@@ -6,14 +6,26 @@ A line of the second is what a refused host made of the same tests, good or bad,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["HEADING", "REFUSED_HEADING", "PageRow", "RefusedRow", "Run", "recorded", "refused_rows_of", "rows_of"]
+__all__ = [
+    "HEADING",
+    "NAMED",
+    "REFUSED_HEADING",
+    "PageRow",
+    "RefusedRow",
+    "Run",
+    "recorded",
+    "refused_rows_of",
+    "rows_of",
+]
 
 HEADING = "| Hermes | Python | platform | evidence | day | commit | passed | skipped |"
 REFUSED_HEADING = "| Hermes | Python | platform | day | commit | passed | skipped | failed |"
 NOTHING = "–"
+NAMED = 12  # more names than that tell less than their modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +115,17 @@ def recorded(page: str, runs: Iterable[Run], platform: str) -> str:
     for refused in refused_rows_of(page):
         if run := by_host.get((refused.hermes, refused.python, refused.platform)):
             counts = (run.day, f"`{run.commit}`", str(run.passed), str(run.skipped))
-            failed = "<br>".join(f"`{name}`" for name in run.failed) or "none"
+            failed = _told(run.failed)
             page = page.replace(refused.line, RefusedRow(run.hermes, run.python, platform, *counts, failed).line)
     return page
+
+
+def _told(failed: Sequence[str]) -> str:
+    """The tests that failed by name; where they are many, how many of each module."""
+    if len(failed) <= NAMED:
+        return "<br>".join(f"`{name}`" for name in failed) or "none"
+    modules = Counter(name.partition("::")[0] for name in failed)
+    return "<br>".join(f"`{module}` {count}" for module, count in sorted(modules.items()))
 
 
 def _cells(page: str, heading: str) -> list[list[str]]:

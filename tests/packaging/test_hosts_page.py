@@ -9,7 +9,7 @@ import pytest
 
 from canon_ops.hermes.audited import AUDITED_HOSTS, Evidence
 from scripts import test_hosts
-from scripts.hosts_page import HEADING, REFUSED_HEADING, Run, recorded, refused_rows_of, rows_of
+from scripts.hosts_page import HEADING, NAMED, REFUSED_HEADING, Run, recorded, refused_rows_of, rows_of
 from tests.support.environments import CHECKOUT
 
 pytestmark = pytest.mark.checkout
@@ -47,7 +47,14 @@ def test_a_run_that_failed_is_no_evidence() -> None:
     assert recorded(PAGE, [Run("1.0", "3.11", "2026-02-03", "abc1", 612, 3, ("t::a",))], "linux") == PAGE
 
 
-@pytest.mark.parametrize(("failed", "cell"), [((), "none"), (("t.a::b", "t.a::c"), "`t.a::b`<br>`t.a::c`")])
+@pytest.mark.parametrize(
+    ("failed", "cell"),
+    [
+        ((), "none"),
+        (("t.a::b", "t.a::c"), "`t.a::b`<br>`t.a::c`"),
+        (("t.b::x", *(f"t.a::{number}" for number in range(NAMED))), f"`t.a` {NAMED}<br>`t.b` 1"),
+    ],
+)
 def test_a_refused_host_shows_what_failed(failed: tuple[str, ...], cell: str) -> None:
     """Good or bad, it stands there; a second run takes the place of the first."""
     page = recorded(PAGE, [Run("2.0", "3.13", "2026-02-03", "abc1", 5, 9, ("t::old",))], "linux")
