@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 KEPT: Final = 2_048  # settled ids for each owner; more than the 1,024 that a running adapter remembers
+KEPT_BEHIND: Final = 65_536  # ours: likewise, behind a message that still waits for its hand-over
 
 
 class Receipt(StrEnum):
@@ -138,8 +139,12 @@ UNSETTLED: Final = f"SELECT * FROM inbox WHERE {OF_OWNER} AND state <> 'settled'
 SETTLED_IDS: Final = f"""SELECT item_id FROM
     (SELECT item_id, number FROM inbox WHERE {OF_OWNER} AND state = 'settled' ORDER BY number DESC LIMIT :limit)
     ORDER BY number"""
-PRUNE: Final = f"""DELETE FROM inbox WHERE {OF_OWNER} AND state = 'settled' AND number <=
-    (SELECT number FROM inbox WHERE {OF_OWNER} AND state = 'settled' ORDER BY number DESC LIMIT 1 OFFSET :kept)"""
+# A message that the host does not have yet holds the stream: after a break everything behind it comes again.
+NEWEST_SETTLED: Final = f"SELECT number FROM inbox WHERE {OF_OWNER} AND state = 'settled' ORDER BY number DESC LIMIT 1"
+WAITS: Final = f"SELECT min(number) FROM inbox WHERE {OF_OWNER} AND state <> 'settled' AND state = 'recorded'"
+PRUNE: Final = f"""DELETE FROM inbox WHERE {OF_OWNER} AND state = 'settled'
+    AND number <= ({NEWEST_SETTLED} OFFSET :kept)
+    AND (number <= coalesce(({WAITS}), number) OR number <= ({NEWEST_SETTLED} OFFSET :kept_behind))"""
 TALLY: Final = """SELECT environment_id, agent_id, state, count(*) AS count, min(changed_at_ms) AS oldest_ms
     FROM inbox WHERE state <> 'settled' GROUP BY environment_id, agent_id, state ORDER BY 1, 2, 3"""
 
@@ -264,9 +269,12 @@ def settled_ids(snapshot: Snapshot, owner: Owner, *, limit: int) -> list[str]:
     return [row["item_id"] for row in snapshot.all(SETTLED_IDS, {**columns(owner), "limit": limit})]
 
 
-def prune(transaction: Transaction, owner: Owner, *, kept: int = KEPT) -> int:
-    """Forget finished items but the newest ``kept``."""
-    return transaction.run(PRUNE, {**columns(owner), "kept": kept})
+def prune(transaction: Transaction, owner: Owner, *, kept: int = KEPT, kept_behind: int = KEPT_BEHIND) -> int:
+    """Forget finished items but the newest ``kept``, and the ``kept_behind`` behind one that the host must still get.
+
+    The stream may bring those again, and their rows are what tells that they were here.
+    """
+    return transaction.run(PRUNE, {**columns(owner), "kept": kept, "kept_behind": max(kept, kept_behind)})
 
 
 def tally(snapshot: Snapshot) -> list[Tally]:

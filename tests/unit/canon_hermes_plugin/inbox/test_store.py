@@ -192,6 +192,7 @@ def test_nobody_touches_another_agents_rows(rows: Rows) -> None:
 def test_only_the_newest_finished_messages_are_remembered(rows: Rows) -> None:
     """The file does not grow with the number of messages; unfinished ones are never forgotten."""
     recorded(rows, "waits")
+    handed(rows, "waits")
     for number in range(6):
         recorded(rows, f"m{number}")
         rows(store.settle, OWNER, f"m{number}", Settlement.ANSWER, now_ms=NOW)
@@ -201,6 +202,22 @@ def test_only_the_newest_finished_messages_are_remembered(rows: Rows) -> None:
     assert gone == 2
     assert rows(store.settled_ids, OWNER, limit=3) == ["m3", "m4", "m5"]
     assert [item.item_id for item in rows(store.unsettled, OWNER)] == ["waits"]
+
+
+def test_what_came_behind_a_message_that_waits_is_remembered(rows: Rows) -> None:
+    """D21: the stream is resumed before it and brings all of them again; up to a limit, the file stays small."""
+    recorded(rows, "waits")
+    for number in range(6):
+        recorded(rows, f"m{number}")
+        rows(store.settle, OWNER, f"m{number}", Settlement.ANSWER, now_ms=NOW)
+
+    gone = rows(store.prune, OWNER, kept=2)
+    again = [recorded(rows, f"m{number}") for number in range(6)]
+    beyond = rows(store.prune, OWNER, kept=2, kept_behind=5)
+    handed(rows, "waits")
+    rest = rows(store.prune, OWNER, kept=2)
+
+    assert (gone, again, beyond, rest) == (0, [Receipt.KNOWN] * 6, 1, 3)
 
 
 def test_background_is_kept_until_it_is_taken(rows: Rows) -> None:
