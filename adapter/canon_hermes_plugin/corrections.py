@@ -17,7 +17,7 @@ from typing import Final
 
 __all__ = ["Correction", "Corrections", "corrected_in", "noted", "taken"]
 
-REMEMBERED: Final = 256  # ours: as many as there are messages in work
+REMEMBERED: Final = 4_096  # ours: whoever clears a room takes everything back at once, far more than is held in memory
 
 
 @dataclass(frozen=True, slots=True)

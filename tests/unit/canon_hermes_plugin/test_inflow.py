@@ -338,6 +338,23 @@ async def test_a_signal_passes_any_number_of_messages(kept: Kept) -> None:
     assert flow.cursor == "e4"
 
 
+async def test_many_that_wait_are_taken_back_at_once(kept: Kept) -> None:
+    """D59: whoever clears a room leaves nothing to do, in the memory or on the disk."""
+    host = Host()
+    flow = inflow(host, kept)
+    host.gates["m0"] = asyncio.Event()
+    async with asyncio.timeout(30):
+        for number in range(MANY):
+            await flow.take(message(f"m{number}", f"evt-{number}"))
+        for number in range(1, MANY):
+            gone = {"conversationId": "c1", "messageId": f"m{number}"}
+            await flow.take(frame("message.deleted", gone, f"gone-{number}"))
+        host.gates["m0"].set()
+        await flow.drain()
+
+    assert host.taken == ["m0"]
+
+
 async def test_a_signal_goes_its_own_way(kept: Kept) -> None:
     """S2.10: a control signal is taken at once, also while the conversation's message waits."""
     host = Host()
