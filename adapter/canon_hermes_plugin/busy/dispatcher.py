@@ -108,6 +108,7 @@ class BusySessions:
         self._has_seam = False
         self._ending: list[str] = []  # sessions to which a command that ends them is on its way
         self._steering = Steering()
+        self._serving: set[str] = set()  # sessions of which the host gets one that waited with us
         self._taken: dict[str, Any] = {}  # what the host took last to answer it next, until that has begun
         self._last = 0  # the number of the newest words; they are in their agent before it says so
 
@@ -152,7 +153,8 @@ class BusySessions:
 
     async def hand_over(self, event: Any, session_key: str) -> None:
         """Give an event to the host; what it consumes without a turn is known only here. Source: R5.19, R8.7."""
-        if session_key in self._queue.lines and not self._queue.is_busy(session_key) and not event.is_command():
+        is_lined_up = session_key in self._queue.lines or session_key in self._serving
+        if is_lined_up and not self._queue.is_busy(session_key) and not event.is_command():
             self._queue.line_up(session_key, event)  # what came before it has not begun
             await self.serve()
             return
@@ -306,10 +308,14 @@ class BusySessions:
     async def serve(self) -> None:
         """What waits with us for a session in which nothing runs begins; called from time to time."""
         for session_key in self._queue.lines:
-            if self._queue.is_busy(session_key) or self._host.is_draining:
+            if self._queue.is_busy(session_key) or self._host.is_draining or session_key in self._serving:
                 continue
             if (event := self._queue.next_in_line(session_key)) is not None:
-                await self._adapter.handle_message(event)
+                self._serving.add(session_key)  # the host may look around first; what comes meanwhile is later
+                try:
+                    await self._adapter.handle_message(event)
+                finally:
+                    self._serving.discard(session_key)
 
     def stopping(self, session_key: str) -> None:
         """The host ends the run of a session for a command, and throws away what it would answer next.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -397,6 +398,34 @@ async def test_what_waits_for_an_idle_session_begins(monkeypatch: pytest.MonkeyP
     await busy.sessions.serve()
 
     assert (began, busy.waiting) == (["waits 1", "waits 2"], ["comes later"])
+
+
+@pytest.mark.parametrize("then", ["a look around", "another message"])
+async def test_nothing_overtakes_a_message_that_the_host_gets_just_now(then: str) -> None:
+    """R5.6: a host looks around before it begins; until it has begun, those behind in the line stay behind."""
+    busy, begins = a_busy_session(), asyncio.Event()
+    entered: list[str] = []
+    for number in (2, 3, 4) if then == "a look around" else (2, 3):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+    busy.adapter._pending_messages.clear()  # the host has answered the first of them, and its run is over
+    busy.adapter._active_sessions.clear()
+
+    async def handle_message(event: Any) -> None:
+        entered.append(event.text)
+        await begins.wait()
+        busy.adapter._active_sessions[KEY] = asyncio.Event()
+
+    busy.adapter.handle_message = handle_message
+    first = asyncio.create_task(busy.sessions.serve())
+    await asyncio.sleep(0)
+    if then == "another message":
+        await asyncio.wait_for(busy.sessions.hand_over(busy.event(a_request("new", message_id="m9")), KEY), 1)
+    else:
+        await asyncio.wait_for(busy.sessions.serve(), 1)
+    begins.set()
+    await first
+
+    assert (entered, len(busy.line)) == (["waits 3"], 1)
 
 
 async def test_a_survivor_that_is_discarded_takes_the_others_along() -> None:
