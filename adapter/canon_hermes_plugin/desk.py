@@ -317,9 +317,8 @@ class TurnDesk:
                 staged = Staged(text, route.finalized, None, reply_to, split.metadata, split.options)
                 reply = await self._stage(opened, staged)
                 is_own = route.kind is Kind.OWN and route.finalized
-                return Reply(
-                    reply.success, reply.message_id if is_own else opened, reply.error, reply.raw, reply.retryable
-                )
+                raw = {**route.raw_of(opened), **(reply.raw or {})}
+                return Reply(reply.success, reply.message_id if is_own else opened, reply.error, raw, reply.retryable)
             case Stage():
                 segment = route.segment
                 if route.is_new:

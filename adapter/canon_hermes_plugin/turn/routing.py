@@ -135,6 +135,11 @@ class Open:
     turn_id: TurnId | None = None
     semantics: TurnSemantics = TurnSemantics.TURN_COMPLETE
 
+    def raw_of(self, turn_id: TurnId) -> dict[str, Any]:
+        """What the host is told of the turn that was opened: a draft that is shown, or nothing. Source: R7.3."""
+        is_shown = self.kind is Kind.LOOSE and not self.finalized
+        return {"streaming": True, "turnId": turn_id} if is_shown else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:

@@ -104,7 +104,7 @@ async def test_a_long_plain_send_replies_with_every_part(box: CanonSandbox) -> N
 
 
 async def test_a_draft_that_is_finalised_is_one_message(box: CanonSandbox) -> None:
-    """S7.52, S6.22: a draft outside of a turn is shown, and its finalised text is delivered exactly once."""
+    """S7.52, S6.22, R7.3: a draft outside of a turn is shown, and its finalised text is delivered exactly once."""
     async with hosted(box) as stage:
         draft = await stage.adapter.send(ROOM, "pre", metadata={"expect_edits": True})
         first = await stage.adapter.edit_message(ROOM, draft.message_id, "pre and more", finalize=True)
@@ -112,6 +112,7 @@ async def test_a_draft_that_is_finalised_is_one_message(box: CanonSandbox) -> No
         await until(lambda: box.node(ROOM) is None)
 
     assert draft.message_id and (first.success, again.success) == (True, True)
+    assert draft.raw_response == {"streaming": True, "turnId": draft.message_id}
     assert again.raw_response["duplicateFinal"] is True
     assert [message["text"] for message in posted(box)] == ["pre and more"]
     assert next(write["text"] for write in box.human.node_writes(ROOM) if write.get("text")) == "pre"
