@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,6 +97,56 @@ def argument(label: str, *, required: bool) -> dict[str, Any]:
 
 def skill(name: str) -> dict[str, str]:
     return {"name": name, "description": f"Does {name}", "skill_md_path": f"/private/{name}/SKILL.md"}
+
+
+def test_every_field_of_a_command() -> None:
+    """R14.5: its names, texts within their limits, its place, whose it is, what it takes, and what typing it does."""
+    aliases = ("go-on", "a", "go-on", *(f"a{number}" for number in range(9)))
+    categories = ("Session", "Configuration", "Info", "Tools & Skills")
+    natives = [Native(f"n{number}", "d", category, (), "", True, False) for number, category in enumerate(categories)]
+
+    found = describe(
+        [Native("go-on", "D" * 2_000, "Session", aliases, "<" + "x" * 200, True, True), *natives],
+        [Dynamic("/own", "d", "[arguments]")],
+    )
+    first, *others, own = found["commands"][1:]
+
+    assert first == {
+        "id": "hermes-go-on",
+        "label": "/go-on",
+        "description": "D" * 1_024,
+        "aliases": ["go-on", "a", *(f"a{number}" for number in range(6))],
+        "category": "session",
+        "placements": ["composer_slash", "command_palette"],
+        "availability": ["always"],
+        "ownerOnly": False,
+        "args": [argument("<" + "x" * 159, required=True)],
+        "dispatch": {"kind": "text_passthrough", "template": "/go-on"},
+    }
+    assert [one["category"] for one in others] == ["session", "runtime", "details", "custom"]
+    assert all("args" not in one for one in others)
+    assert (own["category"], own["availability"], own["aliases"]) == ("custom", ["idle"], ["own"])
+
+
+def test_what_stands_behind_a_command_that_says_nothing_of_it(sources: CommandSources) -> None:
+    """R14.5: arguments where it has parts, or somebody brought it along; an instruction for a skill or a bundle."""
+    texts = {"description": "d", "category": "Info", "args_hint": ""}
+    parts = SimpleNamespace(name="parts", aliases=(), subcommands=("a",), **texts)
+    more = replace(
+        sources,
+        registry=[parts, SimpleNamespace(**{**vars(parts), "name": "bare", "subcommands": ()})],
+        is_available=lambda command, gates: True,
+        plugin_commands=lambda: [("plugged", "d", "")],
+        bundles=lambda: {"/bundle": {"description": "d"}},
+        skills=lambda: {"/skilled": {"description": "d"}},
+    )
+
+    names = by_alias(described(more, {"quick": {"type": "exec", "command": "true"}}))
+
+    hints = {name: [arg["label"] for arg in one.get("args", ())] for name, one in names.items()}
+    assert [hints[name] for name in ("parts", "bare", "quick", "plugged", "bundle", "skilled")] == [
+        ["[arguments]"], [], ["[arguments]"], ["[arguments]"], ["[instruction]"], ["[instruction]"],
+    ]  # fmt: skip
 
 
 def test_what_others_bring_along(sources: CommandSources) -> None:

@@ -70,11 +70,12 @@ def test_calls_of_one_tool_without_ids_finish_in_their_order() -> None:
     assert [block.text for block in after_both.blocks] == ["ra", "rb"]
 
 
-def test_a_finish_without_a_start_is_a_block_of_its_own() -> None:
-    """A call whose beginning was never seen is still shown."""
-    activity = finish(EMPTY, result="done")
+@pytest.mark.parametrize(("result", "text"), [("done", "done"), (None, "needle")])
+def test_a_finish_without_a_start_is_a_block_of_its_own(result: str | None, text: str) -> None:
+    """R6.22: a call whose beginning was never seen is still shown, by its arguments when it has no result."""
+    activity = finish(EMPTY, result=result, args="needle")
 
-    assert [(block.id, block.text) for block in activity.blocks] == [("tool:grep:1", "done")]
+    assert [(block.id, block.text) for block in activity.blocks] == [("tool:grep:1", text)]
 
 
 def test_what_never_finished_is_closed_with_the_turn() -> None:
@@ -107,6 +108,17 @@ def test_a_new_segment_closes_the_one_before() -> None:
     assert [block.status for block in activity.blocks] == [BlockStatus.COMPLETED, BlockStatus.RUNNING]
     assert [block.text for block in corrected.blocks] == ["first, corrected", "second"]
     assert corrected.blocks[0].status is BlockStatus.COMPLETED
+
+
+def test_segments_without_ids_are_counted_and_kept_whole() -> None:
+    """R6.25: from one on, for each turn; the spaces around a text are the author's."""
+    activity = EMPTY.speech(" one\n", stream_message_id=None, finalized=False).seal_speech()
+    activity = activity.speech("two", stream_message_id=None, finalized=True)
+
+    assert [(block.id, block.text) for block in activity.blocks] == [
+        ("text:hermes-turn-1:1", " one\n"),
+        ("text:hermes-turn-1:2", "two"),
+    ]
 
 
 def test_empty_text_opens_no_segment() -> None:
@@ -150,6 +162,12 @@ def test_a_subagent_without_session_is_named_by_its_role() -> None:
 def test_previews_are_short_and_on_one_line(value: object, expected: str) -> None:
     """Any value becomes at most 280 characters."""
     assert preview(value) == expected
+
+
+@pytest.mark.parametrize(("duration", "summary"), [(0, "0 ms"), ("7", "7 ms"), (1.9, "1 ms")])
+def test_a_duration_is_shown_in_whole_milliseconds(duration: object, summary: str) -> None:
+    """R6.22: whatever can be read as a number, nothing at all included."""
+    assert finish(EMPTY, call_id="t", duration_ms=duration).blocks[0].summary == summary
 
 
 @pytest.mark.parametrize("duration", [None, "x", float("nan"), float("inf"), [], -5])

@@ -240,6 +240,7 @@ FILE = {"kind": "file", "url": "https://storage.example/private/file?token=SECRE
         pytest.param({"text": None}, "", id="nothing at all"),
         pytest.param({"contentType": 7, "text": " "}, "", id="no type"),
         pytest.param({"contentType": "contact_card"}, "[Contact card]", id="no card"),
+        pytest.param({"contentType": "contact_card", "text": " \n"}, "[Contact card]", id="R3.11 a blank text"),
         pytest.param({"contentType": "contact_card", "contactCard": {}}, '[Contact card] "Unknown"', id="empty card"),
         pytest.param(
             {

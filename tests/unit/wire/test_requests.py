@@ -120,6 +120,17 @@ BODIES = [
         ],
         id="turn waits",
     ),
+    pytest.param(
+        TurnState("c1", TurnPhase.TOOL, 1_789, queue_depth=-1),
+        [
+            ("conversationId", "c1"),
+            ("state", "tool"),
+            ("queueDepth", 0),
+            ("capabilities", CAPABILITIES),
+            ("turnUpdatedAt", 1_789),
+        ],
+        id="R5.11 fewer than none do not wait",
+    ),
     pytest.param(RuntimeStatus(), [("runtime", "hermes"), ("hostMode", True)], id="status, nothing to offer"),
     pytest.param(
         RuntimeStatus({"commands": []}),

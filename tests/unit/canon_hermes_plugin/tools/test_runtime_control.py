@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.desk import Silence
+from canon_hermes_plugin.tools.call import Call
 from canon_hermes_plugin.tools.runtime_control import ACTIONS
 from canon_hermes_plugin.tools.schema import RUNTIME_CONTROL
 from canon_hermes_plugin.tools.session import HostSession
-from canon_hermes_plugin.tools.silence import NOTE
+from canon_hermes_plugin.tools.silence import NOTE, no_reply
+from canon_ops.runtime.clock import ManualClock
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.cards import QUESTION, SUMMARY
@@ -167,6 +171,32 @@ async def test_a_report_that_fails_changes_nothing(box: CanonSandbox) -> None:
 
     assert (armed.fired, result["status"]) == (1, "acknowledged")
     assert [entry["origin"] for entry in box.transcript()] == ["human"]
+
+
+@pytest.mark.parametrize("reason", ["Dana is wrong", 7, ["Dana"]])
+async def test_a_report_takes_three_seconds_and_tells_no_reason(
+    reason: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R8.5, R8.10: then the silence holds without it; what is no text is no reason, and none stands in a log."""
+    clock, reports = ManualClock(), []
+
+    async def verb(name: str, envelope: Any, value: Any, *, timeout_s: float) -> None:
+        reports.append((name, value, timeout_s))
+        await clock.sleep(3600)
+
+    async def act(work: Any, lost: Any = None) -> None:
+        api = SimpleNamespace(verb=verb)
+        await work(SimpleNamespace(silence=lambda *_: Silence.KEPT, api=api, clock=clock))
+
+    active: Any = SimpleNamespace(owner=lambda _: SimpleNamespace(act=act))
+    caplog.set_level("DEBUG")
+    call = Call({"reason": reason}, HostSession("conv_direct"), None, is_delegated=False, active=active)
+    silenced = asyncio.create_task(no_reply(call))
+    await clock.advance(3.0)
+
+    assert (await silenced)["status"] == "acknowledged"
+    assert reports == [("no_reply", {"reason": "given"} if isinstance(reason, str) else {}, 3.0)]
+    assert "Dana" not in caplog.text and "conv_direct" in caplog.text
 
 
 @pytest.mark.parametrize("case", ["outside", "delegated", "closed"])

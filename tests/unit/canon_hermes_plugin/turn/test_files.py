@@ -10,6 +10,7 @@ from canon_hermes_plugin.turn.events import FileStaged, Outcome, OutgoingFile, S
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_hermes_plugin.turn.registry import Caller
 from canon_hermes_plugin.turn.routing import Attach, Hushed, Open, Stale, route_file
+from tests.support.canon_state import AUTHORITY
 from tests.support.pure_desk import C1, PureDesk
 
 NOTIFY: dict[str, Any] = {"notify": True}
@@ -47,6 +48,19 @@ def test_two_pictures_and_an_answer_notify_once() -> None:
     assert [(one.message_id or "").rpartition("-part-")[2] for one in desk.sent] == ["1", "2", "3"]
     assert base.startswith("hermes-final-") and len({one.message_id for one in desk.sent}) == 3
     assert all("messageChunk" not in one.metadata and one.content_type in ("image", None) for one in desk.sent)
+
+
+def test_the_leave_to_answer_goes_with_every_file() -> None:
+    """R3.31: with each file of the run and with its text."""
+    desk = PureDesk()
+    turn = desk.open(authority=AUTHORITY)
+    for name in ("a", "b"):
+        desk.event(turn, a_file(name))
+    desk.send(turn, "The answer.", **NOTIFY)
+
+    desk.complete(turn)
+
+    assert [one.reply_authority for one in desk.sent] == [AUTHORITY] * 3
 
 
 def test_without_a_text_the_last_file_is_the_answer() -> None:

@@ -22,6 +22,7 @@ from canon_hermes_plugin.turn.effects import (
 from canon_hermes_plugin.turn.events import (
     Due,
     Ended,
+    FileStaged,
     FinalDeferred,
     FinalRejected,
     FinalSettled,
@@ -33,6 +34,7 @@ from canon_hermes_plugin.turn.events import (
     ModelFailed,
     Opening,
     Outcome,
+    OutgoingFile,
     PreviewEnded,
     QueueChanged,
     Silenced,
@@ -195,18 +197,18 @@ def test_a_late_edit_of_a_sealed_segment_corrects_its_block() -> None:
 
 
 def test_staging_merges_what_the_parts_say() -> None:
-    """R6.31: the first reply target stays, metadata and options of later parts win."""
+    """R6.30, R6.31: the first reply target stays, metadata and options of later parts win."""
     turn = a_turn(
         Staged("one", True, "s1", None, {"a": 1, "b": 1}, {"o": 1}),
         Staged("two", False, "s2", "m1", {"b": 2}),
-        Staged("one!", True, "s1", "m2"),
+        Staged("one!", True, "s1", "m2", {}, {"o": 2}),
     )
 
     assert turn.candidate is not None
     assert turn.candidate.parts == (("s1", "one!"), ("s2", "two"))
     assert turn.candidate.finalized is False  # an earlier part does not finish the last
     assert (turn.candidate.reply_to, turn.candidate.metadata) == ("m1", {"a": 1, "b": 2})
-    assert turn.candidate.options == {"o": 1}
+    assert turn.candidate.options == {"o": 2}
 
 
 @pytest.mark.parametrize(
@@ -271,6 +273,16 @@ def test_a_failure_is_not_a_completion() -> None:
         PublishState(TURN, C1, TurnPhase.INTERRUPTED, NOW),
         TurnClosed(TURN, C1, Outcome.FAILURE, Evidence.NONE),
     )
+
+
+def test_a_closed_turn_holds_nothing_of_its_run() -> None:
+    """R6.7: what was staged goes with the turn, though a write that is on its way keeps the turn a moment longer."""
+    turn = a_turn(DRAFT, FileStaged(OutgoingFile({"url": "https://h/a"}, "image")))
+
+    closed = on_event(turn, Ended(Outcome.CANCELLED), now_ms=NOW).turn
+
+    assert (closed.phase, closed.is_done) == (Phase.CLOSED, False)
+    assert (closed.candidate, closed.files) == (None, ())
 
 
 def test_an_end_without_anything_is_no_evidence() -> None:

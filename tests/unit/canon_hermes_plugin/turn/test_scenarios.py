@@ -434,10 +434,12 @@ def test_s6_31_a_quiet_direct_turn_writes_no_narration() -> None:
     assert (desk.stream_texts, desk.texts) == ([], ["Answer."])
 
 
-def test_s6_34_a_silenced_turn_leaves_nothing() -> None:
-    """S6.34, S8.17, S8.21: the node is emptied, then deleted; the staged answer is not sent."""
+@pytest.mark.parametrize("quiet", [False, True])
+def test_s6_34_a_silenced_turn_leaves_nothing(quiet: bool) -> None:
+    """S6.34, S8.17, S8.21, R6.13: the node is emptied, then deleted; the staged answer is not sent."""
     desk = PureDesk()
-    turn = desk.open()
+    turn = desk.open(quiet=quiet)
+    desk.streams.clear()
     desk.event(turn, Silenced())
 
     desk.edit(turn, TURN, "an answer", finalize=True)
