@@ -14,7 +14,7 @@ Source: canon-adapter R6.2, D59; hermes-host 9.3, 12.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,7 +50,8 @@ class HostQueue:
     def __init__(self, adapter: Any, message_id_of: Callable[[Any], str | None]) -> None:
         self._adapter = adapter
         self._message_id_of = message_id_of
-        self._texts: OrderedDict[str, _Handed] = OrderedDict()
+        self._texts: dict[str, _Handed] = {}  # the oldest in front
+        self._look_at = 2 * TEXTS_REMEMBERED
         self._line: dict[str, deque[Any]] = {}  # behind what the host has; no session without an event
 
     def depth(self, session_key: str) -> int:
@@ -104,11 +105,7 @@ class HostQueue:
 
     def holds(self, message_id: str) -> bool:
         """Whether an event of this message waits, or one that has swallowed it."""
-        return any(
-            self._message_id_of(event) == message_id
-            or any(one.message_id == message_id for one in getattr(event, ABSORBED, ()))
-            for event, _ in self._waiting()
-        )
+        return any(message_id in self._messages_in(event) for event, _ in self._waiting())
 
     def event_of(self, message_id: str) -> Any:
         """The waiting event of a message; None when none is its own."""
@@ -191,8 +188,20 @@ class HostQueue:
         if message_id is None:
             return
         self._texts[message_id] = _Handed(text, markers, files, arrival)
-        if len(self._texts) > TEXTS_REMEMBERED:
-            self._texts.popitem(last=False)
+        if len(self._texts) > self._look_at:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the oldest; what still waits can be corrected, however many came behind it."""
+        waiting = {each for event, _ in self._waiting() for each in self._messages_in(event)}
+        others = [message_id for message_id in self._texts if message_id not in waiting]
+        for message_id in others[: max(0, len(others) - TEXTS_REMEMBERED)]:
+            del self._texts[message_id]
+        self._look_at = 2 * max(TEXTS_REMEMBERED, len(self._texts))
+
+    def _messages_in(self, event: Any) -> Iterator[str | None]:
+        yield self._message_id_of(event)
+        yield from (one.message_id for one in getattr(event, ABSORBED, ()))
 
     def amend(self, message_id: str, text: str | None) -> bool:
         """Change the text of a waiting message, or take it away when ``text`` is None; False when it does not wait.

@@ -168,11 +168,15 @@ def test_the_depth_counts_every_place_of_a_session() -> None:
     assert a_queue(SimpleNamespace(_pending_messages={}, gateway_runner=None)).depth("s1") == 0
 
 
-def test_texts_are_remembered_for_the_newest_messages() -> None:
-    """The memory is bounded; a message of long ago no longer waits."""
-    queue = a_queue(a_host(), *(an_event(f"m{number}", "x") for number in range(TEXTS_REMEMBERED + 5)))
+def test_what_waits_can_be_corrected_however_much_came_after_it() -> None:
+    """D59: the memory of texts is bounded, but for what waits; a message of long ago does not."""
+    first, swallowed = an_event("first", "old"), an_event("swallowed", "it")
+    first.canon_absorbed = [swallowed]
+    later = (an_event(f"m{number}", "x") for number in range(5 * TEXTS_REMEMBERED))
+    queue = a_queue(a_host(line=[first]), first, swallowed, *later)
 
-    assert len(queue._texts) == TEXTS_REMEMBERED
+    assert TEXTS_REMEMBERED < len(queue._texts) <= 2 * TEXTS_REMEMBERED + 4
+    assert (queue.amend("first", "new"), first.text, "swallowed" in queue._texts) == (True, "new", True)
 
 
 @pytest.mark.host
