@@ -196,7 +196,7 @@ def hand_over(turns: Turns, turn_id: TurnId, *, now_ms: int) -> tuple[Move, Open
     opening = turns.announced.get(current)
     if opening is None:
         return Move(turns), None
-    turns = replace(turns, successors=_newest({**turns.successors, current: opening.turn_id}))
+    turns = replace(turns, successors=_followed(turns, {**turns.successors, current: opening.turn_id}))
     return _event(turns, current, Ended(Outcome.SUCCESS, handed_over=True), now_ms=now_ms), opening
 
 
@@ -290,6 +290,16 @@ def _again(turn: Turn) -> PublishState:
 def _newest(entries: Mapping[K, V]) -> Mapping[K, V]:
     surplus = len(entries) - PAST_TURNS
     return entries if surplus <= 0 else dict(list(entries.items())[surplus:])
+
+
+def _followed(turns: Turns, successors: Mapping[TurnId, TurnId]) -> Mapping[TurnId, TurnId]:
+    """The newest steps, and all that lead to a turn that is still alive: its run knows itself by the first of them."""
+    surplus = len(successors) - PAST_TURNS
+    if surplus <= 0:
+        return successors
+    over = [turn_id for turn_id in successors if turns.current(turn_id) not in turns.live]
+    gone = frozenset(over[:surplus])
+    return {turn_id: after for turn_id, after in successors.items() if turn_id not in gone}
 
 
 def _then(move: Move, following: Callable[[Turns], Move]) -> Move:

@@ -174,6 +174,19 @@ def test_a_quiet_start_does_not_empty_anothers_node() -> None:
     assert not any(isinstance(effect, RetireNode) for effect in move.effects)
 
 
+def test_a_long_run_knows_itself_after_any_number_of_follow_ups_elsewhere() -> None:
+    """R6.34: the task of a run is bound to its first turn; its answer is not taken for one of a run that is over."""
+    turns = registry.cross(registry.announce(opened(a()), A, a(B)), A, now_ms=NOW).turns
+    for number in range(PAST_TURNS + 1):
+        first, second, session = TurnId(f"t{number}"), TurnId(f"u{number}"), SessionKey("user-b")
+        turns = registry.open_turn(turns, a(first, session, C2), now_ms=NOW).turns
+        turns = registry.cross(registry.announce(turns, first, a(second, session, C2)), first, now_ms=NOW).turns
+        turns = registry.apply(turns, second, Ended(Outcome.CANCELLED), now_ms=NOW).turns
+
+    assert find(turns, C1, Caller(A)) == Found(B)
+    assert len(turns.successors) == PAST_TURNS
+
+
 def test_past_turns_are_forgotten_one_by_one() -> None:
     """D42: the oldest goes when there are more than 1,024."""
     turns = Turns()
