@@ -96,14 +96,20 @@ async def test_a_link_into_the_inside_is_refused_until_it_is_allowed(
 
 @pytest.mark.usefixtures("private_urls")
 async def test_a_follow_up_reads_its_own_files_and_lets_them_go(box: CanonSandbox) -> None:
-    """C8: a message that the host takes from its queue has its bytes while it runs, and not afterwards."""
+    """C8, R6.7: a message that the host takes from its queue has its bytes while it runs, and not afterwards.
+
+    Those of the turn before it go with that turn, though the session is not idle.
+    """
     began, go_on = asyncio.Event(), asyncio.Event()
     seen: dict[str, list[bytes]] = {}
+    left: list[Any] = []
 
     async def agent(event: Any, adapter: Any) -> str:
         if not began.is_set():
             began.set()
             await go_on.wait()
+        elif (owner := ACTIVE.owner(ROOM)) is not None:
+            left.append(owner.inbound_media(ROOM, first))
         seen[event.message_id] = [one.data for one in await read_as(event)]
         return "filed"
 
@@ -118,7 +124,7 @@ async def test_a_follow_up_reads_its_own_files_and_lets_them_go(box: CanonSandbo
         assert owner is not None
         await until(lambda: not owner.inbound_media(ROOM, first) and not owner.inbound_media(ROOM, second))
 
-    assert seen == {first: [JPEG], second: [PDF]}
+    assert (seen, left) == ({first: [JPEG], second: [PDF]}, [()])
 
 
 def test_without_a_message_nothing_is_read() -> None:
