@@ -45,6 +45,10 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024  # three of the largest files Canon takes; o
 _STEPS = 4
 _SLOWEST_BYTES_S = 16 * 1024
 
+# Many servers hang up after five idle seconds, and five is the library's own limit. A process that is held up at that
+# moment sends into a connection that has just been closed. Nobody knows then whether the request was carried out.
+_IDLE_S = 3.0
+
 _KINDS = {
     "ConnectTimeout": TransportKind.CONNECT_TIMEOUT,
     "ReadTimeout": TransportKind.READ_TIMEOUT,
@@ -286,6 +290,7 @@ class HttpClient:
                 follow_redirects=False,
                 mounts=direct,
                 verify=trusted,
+                limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=_IDLE_S),
                 headers={"Accept-Encoding": ACCEPTED},
             )
         except (ValueError, ImportError, httpx.InvalidURL) as exc:  # its words would quote the proxy's password

@@ -7,8 +7,10 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -71,6 +73,22 @@ async def test_a_lost_answer_is_repeated_only_with_an_id(lose: Callable[[Exchang
 
     assert [request.body for request in box.requests] == [box.requests[0].body] * 2
     assert len(other.requests) == 1
+
+
+async def test_a_connection_is_not_used_when_the_server_is_about_to_hang_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers hang up after five idle seconds; what is sent just then may be lost, so ours goes out on a new one."""
+    ahead, peers = {"s": 0.0}, list[object]()
+
+    async def tell(exchange: Exchange) -> None:
+        peers.append(exchange.writer.get_extra_info("peername"))
+        await answer(200, {})(exchange)
+
+    monkeypatch.setattr("httpcore._async.http11.time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead["s"]))
+    async with loopback(tell) as box, api_at(box.url) as api:
+        for ahead["s"] in (0.0, 2.5, 2.5 + 4.5):
+            await api.me()
+
+    assert peers[0] == peers[1] != peers[2]
 
 
 async def test_nobody_listening_is_refused() -> None:
