@@ -43,9 +43,9 @@ def refused(status: int, message: str = "no", code: str | None = None) -> ApiErr
     return ApiError(status, code, message)
 
 
-def broken() -> TransportFailure:
+def broken(kind: TransportKind = TransportKind.READ_TIMEOUT) -> TransportFailure:
     """Nobody knows whether the server acted."""
-    return TransportFailure(TransportKind.READ_TIMEOUT, request="POST /runtime-interaction/consume")
+    return TransportFailure(kind, request="POST /runtime-interaction/consume")
 
 
 @dataclass

@@ -30,10 +30,15 @@ __all__ = ["Reconciled", "reconcile"]
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What came of one agent's approvals: how many have which status now, and ``error``."""
+    """What came of one agent's approvals: how many have which status now, and ``error``.
+
+    Attributes:
+        failures: what went wrong with each of those that failed, by id; they stay open.
+    """
 
     owner: Owner
     counts: Counter[str]
+    failures: dict[str, Exception]
 
 
 def reconcile(
@@ -57,6 +62,8 @@ def reconcile(
         RegistryDamaged, LockTimeout, DiskError: see :class:`ApprovalStore`.
     """
 
+    failures: dict[str, Exception] = {}
+
     async def run() -> Reconciled:
         await verify_environment(credential.connection, clock=clock, timeout_s=timeout_s)
         sides = CanonSides(
@@ -74,8 +81,10 @@ def reconcile(
                 new_id=lambda digits: secrets.token_hex(digits // 2 + 1)[:digits],
                 process="canon-ops approvals reconcile",
                 conversations=lambda: conversations,
+                trouble=failures.__setitem__,
             )
-            return Reconciled(owner, (await service.passes.pass_over(only=only, limit=limit, done=done)).counts)
+            counts = (await service.passes.pass_over(only=only, limit=limit, done=done)).counts
+            return Reconciled(owner, counts, failures)
 
     return asyncio.run(run())
 

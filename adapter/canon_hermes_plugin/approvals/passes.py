@@ -17,8 +17,9 @@ from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, is_due, nearest_lease_ms, need_of
 from canon_hermes_plugin.approvals.pacing import Brake, Slot
 from canon_hermes_plugin.approvals.steps import Steps
-from canon_ops.client.errors import ApiError
+from canon_ops.client.errors import ApiError, TransportFailure
 from canon_ops.runtime.clock import Clock
+from canon_ops.wire.retry import TransportKind
 
 __all__ = ["Pass", "Passes"]
 
@@ -26,6 +27,9 @@ LONGEST_PAUSE_S: Final = 60.0  # R10.45
 FIRST_PAUSE_S: Final = 60.0  # ours: the first failure is repeated by the next scan, the second a minute later
 LONGEST_BACK_OFF_S: Final = 600.0  # ours: then once in ten minutes, for as long as it takes
 TOO_OFTEN: Final = 10  # ours: so many pauses for one approval are waited for; then the next pass comes to it
+BROKEN: Final = frozenset(  # ours: the connection ended before an answer came; no time limit was waited for
+    {TransportKind.READ_ERROR, TransportKind.WRITE_ERROR, TransportKind.CLOSE_ERROR, TransportKind.PROTOCOL}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,12 @@ class Passes:
         return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms), leased, frozenset(failed))
 
     async def _patiently(self, entry: Entry, brake: Brake, slot: Slot) -> Entry:
-        """The next thing about an approval; when Canon is asked too often, after the pause that it wants."""
+        """The next thing about an approval; when Canon is asked too often, after the pause that it wants.
+
+        A connection that breaks is most often one that lay idle until the server hung up, just when it was needed. Then
+        Canon is asked once more, at once: after a command nobody would, and it gives the same answer (Canon wire 9.6).
+        """
+        is_broken = False
         for attempt in range(TOO_OFTEN):
             await slot.take()
             await brake.wait()
@@ -172,7 +181,11 @@ class Passes:
                 if error.status != HTTPStatus.TOO_MANY_REQUESTS:
                     raise
                 brake.pull(min(error.retry_after_s or 2.0**attempt, LONGEST_PAUSE_S))
-                entry = await self._desk.get(entry.approval_id) or entry
+            except TransportFailure as error:
+                if is_broken or error.kind not in BROKEN:
+                    raise
+                is_broken = True
+            entry = await self._desk.get(entry.approval_id) or entry
         await slot.take()
         return await self._steps.go_on(entry, slot)
 

@@ -6,7 +6,7 @@ Source: command-line contract, approvals; decisions A1, A4.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -136,10 +136,12 @@ def _carry_out(
                 credential = credential_of(context, owner)
                 owner = owner or Owner(credential.connection.environment_id, credential.agent_id or "")
                 only = {entry.approval_id for entry in entries}
-                counts += reconcile(
+                settled = reconcile(
                     registry_of(context), credential, owner, only,
                     clock=SystemClock(), timeout_s=timeout_s, limit=jobs, done=done,
-                ).counts  # fmt: skip
+                )  # fmt: skip
+                counts += settled.counts
+                problems += _why_they_failed(entries, settled.failures)
             except CanonOpsError as error:
                 counts["error"] += len(entries)
                 problems.append(Problem(error.code, error.sentence, error.fix, error.file))
@@ -147,7 +149,29 @@ def _carry_out(
     return counts, problems
 
 
-def _for_good(entries: Sequence[Entry], error: CanonOpsError) -> list[Problem]:
+def _why_they_failed(entries: Sequence[Entry], failures: Mapping[str, Exception]) -> list[Problem]:
+    """One for each cause, with the approvals that it struck; they stay open."""
+    struck: dict[tuple[str, str, str | None, str | None], list[str]] = {}
+    errors: dict[type[Exception], tuple[Exception, list[Entry]]] = {}
+    for entry in entries:
+        error = failures.get(entry.approval_id)
+        if error is None:
+            continue
+        about: tuple[str, str, str | None, str | None] = ("failed", str(error) or type(error).__name__, None, None)
+        if isinstance(error, CanonOpsError):
+            about = (error.code, error.sentence, error.fix, error.file)
+        struck.setdefault(about, []).append(entry.approval_id)
+        errors.setdefault(type(error), (error, []))[1].append(entry)
+    problems = []
+    for (code, said, fix, file), ids in struck.items():
+        others = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+        problems.append(Problem(code, f"{ids[0]}{others}: {said}", fix, file))
+    for error, ones in errors.values():
+        problems += _for_good(ones, error)
+    return problems
+
+
+def _for_good(entries: Sequence[Entry], error: Exception) -> list[Problem]:
     """What helps when the agent's key is gone and nobody can answer these any more."""
     if not isinstance(error, NO_KEY | REFUSED):
         return []

@@ -179,6 +179,30 @@ def test_an_agent_without_a_key_here(program: Runner, user: User, canon: CanonSa
     assert "canon-ops approvals abandon hermes-2" in fixes
 
 
+def test_a_connection_breaks(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
+    """BR-55: it is asked about again at once; what fails again stays open, and each cause is told once with its ids."""
+    asked(canon, store, "hermes-1", "hermes-2", "hermes-3")
+    canon.human.answer("hermes-1", decision="allow")
+    broken = canon.fault("consume-lost-response", times=2, burst=2)
+
+    mended = program("approvals", "reconcile", "--apply", "--jobs", "2", "--json")
+
+    assert (mended.code, broken.fired) == (0, 2)
+    assert mended.json["data"]["counts"] == {"resolved": 1, "pending": 2}
+    assert mended.json["errors"] == []
+
+    canon.fault("consume-500", times=2, burst=2)
+
+    ran = program("approvals", "reconcile", "--apply", "--jobs", "2", "--json")
+
+    assert (ran.code, ran.json["data"]["counts"]) == (1, {"error": 2})
+    (error,) = ran.json["errors"]
+    assert error["code"] == "canon_trouble"
+    assert error["message"].startswith("hermes-2 and 1 more: Canon answered POST /runtime-interaction/consume with")
+    assert statuses(store) == {"hermes-1": "resolved", "hermes-2": "pending", "hermes-3": "pending"}
+    assert {entry.is_reconcile_pending for entry in store.read() if entry.decision is None} == {True}
+
+
 def test_canon_cannot_be_reached(program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore) -> None:
     """BR-55: nothing changes, and it says so."""
     asked(canon, store, "hermes-1")

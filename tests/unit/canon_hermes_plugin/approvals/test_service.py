@@ -37,6 +37,7 @@ from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.files.lock import LockTimeout
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import ApprovalAnswer
+from canon_ops.wire.retry import TransportKind
 from tests.support.approving import OWNER, Approving, CanonApprovals, broken, refused, until
 
 INVOICE = read_wish(title="File invoice", question="Proceed?", options=["yes", "no"], context={"Supplier": "Acme"})
@@ -1159,6 +1160,42 @@ async def test_a_pass_counts_what_it_found(world: Approving) -> None:
     assert sorted(one[1] for one in world.canon.consumes[asked_before:]) == sorted([first, second])
     assert dict(done.counts) == {"resolved": 1, "unknown": 1}
     assert world.entry(third) == settled
+
+
+@pytest.mark.parametrize("acted", [False, True], ids=["before the server acted", "after the server acted"])
+async def test_a_connection_that_broke_is_made_good_by_the_same_pass(acted: bool, world: Approving) -> None:
+    """R10.43: after a command nobody comes back to it; the decision is asked for again, once, and told once."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "deny")
+    failures = world.canon.fails_after if acted else world.canon.fails_before
+    failures.append(broken(TransportKind.READ_ERROR))
+
+    done = await world.service.passes.pass_over()
+
+    assert (done.counts, done.failed) == ({"resolved": 1}, frozenset())
+    assert len(world.canon.consumes) == 2
+    assert world.entry(approval_id)["decision"] == "deny"
+    assert len(world.inbox.wakes) == 1
+
+
+@pytest.mark.parametrize(
+    ("failures", "asked"),
+    [([TransportKind.PROTOCOL] * 2, 2), ([TransportKind.READ_TIMEOUT], 1), ([TransportKind.REFUSED], 1)],
+    ids=["broken twice", "too late", "nobody there"],
+)
+async def test_what_keeps_failing_is_left_to_the_next_look(
+    failures: list[TransportKind], asked: int, world: Approving
+) -> None:
+    """R10.43, R10.40: a pass is not held up by it; it is counted, stays open, and the scan comes back to it."""
+    approval_id = await ask(world)
+    world.canon.fails_before = [broken(kind) for kind in failures]
+
+    done = await world.service.passes.pass_over()
+
+    assert (done.counts, done.failed) == ({"error": 1}, frozenset({approval_id}))
+    assert len(world.canon.consumes) == asked
+    assert world.entry(approval_id)["status"] == "pending"
+    assert await world.service.passes.due() == (approval_id,)
 
 
 async def test_many_are_asked_about_at_once(world: Approving) -> None:
