@@ -30,7 +30,7 @@ from canon_hermes_plugin.interactions.store import Card
 from canon_hermes_plugin.media.captures import FILE_BYTES, CanonInboundMedia
 from canon_hermes_plugin.tools.approval_actions import ask_for, check_for
 from canon_hermes_plugin.tools.call import Call
-from canon_hermes_plugin.tools.card_actions import DEFAULT_S, planned, show, valid_card, wait_for
+from canon_hermes_plugin.tools.card_actions import DEFAULT_S, checked_card, planned, show, wait_for
 from canon_hermes_plugin.tools.session import HostSession, read_session
 from canon_ops.errors import CanonOpsError
 
@@ -107,7 +107,7 @@ async def request_card_for_current_human(
         ValueError: the card is not valid, or has no action.
         RuntimeError: no human opened the turn, or the answer is not certainly that human's.
     """
-    if not has_actions(valid_card(card)):
+    if not has_actions(checked_card(card)):
         raise ValueError("a card for a human requires at least one action; send_card_… shows one without")
     call = _call({"timeoutSeconds": timeout_seconds})
     human = _context(call.session, require_human=True).user_id
@@ -142,7 +142,7 @@ async def send_card_to_current_conversation(
         ValueError: the card is not valid, or is not actionless.
         RuntimeError: there is no Canon turn.
     """
-    if has_actions(valid_card(card)):
+    if has_actions(checked_card(card)):
         raise ValueError("only actionless cards are sent; request_card_for_current_human asks for an answer")
     call = _call()
     _context(call.session)

@@ -20,6 +20,7 @@ __all__ = [
     "InvalidCard",
     "card_of",
     "check_card",
+    "checked_card",
     "planned",
     "request_card",
     "send_card",
@@ -39,7 +40,7 @@ class InvalidCard(ValueError):
 
 
 def valid_card(card: object) -> Mapping[str, Any]:
-    """The card, if it is valid.
+    """The card, if it is valid; what it says otherwise is for a model (R11.6).
 
     Raises:
         InvalidCard: with the first thing that is wrong.
@@ -54,6 +55,18 @@ def valid_card(card: object) -> Mapping[str, Any]:
     return card
 
 
+def checked_card(card: object) -> Mapping[str, Any]:
+    """The card, if it is valid; what it says otherwise is for whoever writes a domain plugin (R12.12).
+
+    Raises:
+        InvalidCard: with everything that is wrong.
+    """
+    result = validate_card(dict(card) if isinstance(card, Mapping) else card)
+    if not isinstance(card, Mapping) or not result["ok"]:
+        raise InvalidCard(f"Invalid canon.card.v1: {'; '.join(result['errors'])}")
+    return card
+
+
 def card_of(
     card: Mapping[str, Any],
     call: Call,
@@ -64,8 +77,8 @@ def card_of(
     native: Mapping[str, Any] | None = None,
 ) -> CardRequest:
     """The request for a valid card: to the human of the turn, under an id that is known before Canon answers."""
-    given = call.args.get("cardId") or card.get("cardId")
-    card_id = given.strip() if isinstance(given, str) and given.strip() else f"hermes-{secrets.token_hex(10)}"
+    given = (one.strip() for one in (call.args.get("cardId"), card.get("cardId")) if isinstance(one, str))
+    card_id = next(filter(None, given), None) or f"hermes-{secrets.token_hex(10)}"
     until_ms = now_ms + timeout_s * 1_000
     return CardRequest(conversation_id, card_id, card, until_ms, call.session.user_id, call.turn_id, native)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import inspect
-from collections.abc import AsyncIterator, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import pytest
@@ -171,13 +173,18 @@ async def test_a_human_who_is_not_in_the_room_is_not_asked(box: CanonSandbox, tu
 
 
 async def test_what_is_wrong_with_a_card_needs_no_turn() -> None:
-    """S13.4, S13.7, R13.11: validity and actions are looked at before the turn is."""
+    """S13.4, S13.7, R12.12, R13.11: validity and actions are looked at before the turn is; every error is named."""
     outside = Turn(ACTIVE, HostSession())
 
     with pytest.raises(ValueError, match="requires at least one action"):
         await outside.domain(lambda: request_card_for_current_human(SUMMARY))
-    with pytest.raises(ValueError, match=r"Invalid canon\.card\.v1"):
-        await outside.domain(lambda: request_card_for_current_human({"schema": "wrong"}))
+    everything = "; ".join(canon_hermes_plugin.validate_card({"schema": "wrong"})["errors"])
+    helpers: tuple[Callable[[Any], Any], ...] = (request_card_for_current_human, send_card_to_current_conversation)
+    for helper in helpers:
+        with pytest.raises(ValueError, match="^" + re.escape(f"Invalid canon.card.v1: {everything}") + "$"):
+            await outside.domain(partial(helper, {"schema": "wrong"}))
+        with pytest.raises(ValueError, match=r"^Invalid canon\.card\.v1: card must be an object$"):
+            await outside.domain(partial(helper, "a card"))
     with pytest.raises(ValueError, match="actionless"):
         await outside.domain(lambda: send_card_to_current_conversation(QUESTION))
     with pytest.raises(RuntimeError, match="active Canon conversation"):

@@ -234,6 +234,24 @@ async def test_a_card_is_answered_while_the_tool_waits(box: CanonSandbox) -> Non
     assert (body["responseUserId"], body["turnId"] == "x", "waiting_input" in states) == ("user_owner", False, True)
 
 
+@pytest.mark.parametrize(
+    ("argument", "own", "sent"),
+    [("given", "own", "given"), (" ", "own", "own"), (7, "own", "own"), (None, None, "hermes-")],
+    ids=["the argument", "a blank argument", "an argument of another kind", "none"],
+)
+async def test_the_id_of_a_card(box: CanonSandbox, argument: object, own: str | None, sent: str) -> None:
+    """R11.7: the argument's, else the card's own, else a new one; its time is the default when none is told (R11.3)."""
+    card = SUMMARY if own is None else {**SUMMARY, "cardId": own}
+    async with canon_turn(box) as turn:
+        result = await turn.control(action=" send_card ", card=card, cardId=argument)
+        now_ms = box.clock.now_ms()
+
+    (body,) = asked(box, "/runtime-interaction/request")
+    assert (result["success"], body["cardId"].startswith(sent)) == (True, True)
+    assert 290_000 < body["expiresAt"] - now_ms <= 300_000
+    assert body["responseUserId"] == "user_owner"
+
+
 async def test_a_card_is_asked_about_later(box: CanonSandbox) -> None:
     """D32: sent without waiting, answered, fetched once, and told again; before that it is listed as open."""
     async with canon_turn(box) as turn:
