@@ -95,6 +95,17 @@ async def test_a_request_is_reserved_before_it_is_sent(world: Approving) -> None
     assert (entry["environmentId"], entry["agentId"]) == ("env", "agent_1")
 
 
+async def test_long_words_are_cut(world: Approving) -> None:
+    """R10.5, R10.12, R10.14: to what Canon takes, and to less in the registry."""
+    wish = read_wish(title="t" * 200, question="q" * 2_000)
+
+    result = await world.service.request(wish, conversation_id="convo-1", responder="owner-1", session_key=None)
+
+    body = world.canon.creates[0].body()
+    assert (body["toolName"], body["toolSummary"]) == ("t" * 128, "q" * 1_000)
+    assert world.entry(result["approvalId"])["summary"] == "q" * 500
+
+
 async def test_a_responder_that_canon_does_not_name(world: Approving) -> None:
     """S10.11, D47: it fails, is orphaned, and the request is taken back from Canon."""
     world.canon.responder = None

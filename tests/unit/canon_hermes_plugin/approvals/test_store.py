@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,16 @@ def test_another_process_keeps_the_lock(file: Path) -> None:
     assert len(store.apply([reserve(2)])) == 1
 
 
+@pytest.mark.parametrize("call", [ApprovalStore.read, ApprovalStore.audit, ApprovalStore.prune, ApprovalStore.old])
+def test_who_only_reads_holds_the_lock_too(file: Path, call: Callable[[ApprovalStore], object]) -> None:
+    """R10.2: the published plugin replaces the file under the lock, and ours is not to read around it."""
+    store = ApprovalStore(file, lock_s=0.0)
+    store.apply([reserve(1)])
+
+    with FileLock(file.with_name(".detached-approvals.lock")), pytest.raises(LockTimeout):
+        call(store)
+
+
 class CountingDisk(Disk):
     """Counts synchronisations; fails at a named call when told to."""
 
@@ -260,6 +271,19 @@ def test_old_ends_are_pruned_with_a_write(file: Path) -> None:
     file.write_text(json.dumps({"old": old, "alive": alive}))
     store.apply([reserve(1)])
     assert set(store.read().entries) == {"alive", "hermes-1"}
+
+
+@pytest.mark.parametrize(("age_ms", "is_kept"), [(1_209_600_000, True), (1_209_600_001, False)])
+def test_an_end_is_kept_for_fourteen_days(file: Path, age_ms: int, is_kept: bool) -> None:
+    """R10.6, R10.7: then the next write drops it; the number is the published plugin's, too."""
+    file.parent.mkdir()
+    ended_ms = 9_000_000
+    end = {"approvalId": "end", "conversationId": "c", "status": "expired", "expiresAt": 1, "resolvedAt": ended_ms}
+    file.write_text(json.dumps({"end": end}))
+
+    ApprovalStore(file, clock=ManualClock(now_ms=ended_ms + age_ms)).apply([reserve(1)])
+
+    assert ("end" in ApprovalStore(file).read().entries) is is_kept
 
 
 def test_a_lease_of_another_process_stands(store: ApprovalStore) -> None:
