@@ -9,10 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.host_leaks import close_ledgers
 from tests.support.order import dealt_out
 from tests.support.own_home import move_out
+
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")  # a busy machine is no failure
+
 
 FAULTS = "faults"
 """The property under which a test reports how often faults fired and were met: ``[[name, fired, met], ...]``."""
