@@ -71,13 +71,14 @@ def test_a_warm_gateway_is_what_a_whole_start_makes(tmp_path: Path) -> None:
         warm.wait(0.01)
     for child in (warm, whole):
         child.send_signal(signal.SIGTERM)
-
-    assert (of_whole.pop("host"), of_warm.pop("host")) == ([], ["tools", "tools.registry"])
-    assert of_warm == of_whole
-    assert state is None
+    ends = [(child.wait(60), child.poll()) for child in (warm, whole)]
     for child in (warm, whole):
-        assert (child.wait(10), child.poll()) == (-signal.SIGTERM, -signal.SIGTERM)
         child.send_signal(signal.SIGTERM)
+
+    assert of_whole.pop("host") == []
+    assert {"tools.registry"} <= set(of_warm.pop("host")) <= {"tools", "tools.registry", "hermes_constants"}
+    assert of_warm == of_whole
+    assert (state, ends) == (None, [(-signal.SIGTERM, -signal.SIGTERM)] * 2)
 
 
 def test_what_a_fork_cannot_be_is_started_whole(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 __all__ = ["Exchange", "Loopback", "Request", "Script", "answer", "loopback", "until"]
@@ -95,6 +95,8 @@ class Loopback:
             self.failures.append(error)
         finally:
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
 
 @asynccontextmanager
