@@ -13,6 +13,7 @@ from canon_hermes_plugin.turn.events import (
     Opening,
     Outcome,
     PreviewEnded,
+    Silenced,
     Staged,
     ToolStarted,
 )
@@ -185,6 +186,15 @@ def test_a_long_run_knows_itself_after_any_number_of_follow_ups_elsewhere() -> N
 
     assert find(turns, C1, Caller(A)) == Found(B)
     assert len(turns.successors) == PAST_TURNS
+
+
+def test_a_silence_does_not_pass_to_the_turn_that_takes_over() -> None:
+    """R8.9: the next turn of the session speaks, though the silenced one was still open when it began."""
+    silenced = registry.apply(ONE, A, Silenced(), now_ms=NOW).turns
+
+    turns = registry.open_turn(silenced, a(B), now_ms=NOW).turns
+
+    assert (silenced.live[A].silenced, turns.live[B].silenced) == (True, False)
 
 
 def test_past_turns_are_forgotten_one_by_one() -> None:
