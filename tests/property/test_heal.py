@@ -16,6 +16,7 @@ from canon_ops.files.config_editor import ConfigDocument, ConfigSyntaxError
 from canon_ops.files.heal import Healed, bring_back, heal, own_comments, words_of
 from canon_ops.files.yaml_difference import MISSING, alike
 from canon_ops.files.yaml_path import Path
+from tests.support.byte_oracle import gaps, spellings
 from tests.support.comment_oracle import numbered, strayed
 from tests.support.config_texts import write_text
 
@@ -64,6 +65,8 @@ def check(source: random.Random) -> str:
         wanted["# written after the loss"] = 1
     assert Counter(comment.text for comment in after.layout.comments) == wanted, (text, present, result.data)
     check_places(older, result, value)
+    if not result.is_transplant:
+        check_bytes(older, result, value)
     if source.random() < 0.3:
         every = Counter(words_of(each.comment.text) for each in own_comments(older, lambda _text: ()))
         check_places(older, bring_back(older, newer, lambda _text: (), every), value)
@@ -90,6 +93,31 @@ def check_places(older: ConfigDocument, healed: Healed, value: Any) -> None:
         is_flush = isinstance(found, list) and new[1] == (*old[1], len(found) - 1)
         is_held = new[1][: len(old[1])] == old[1] and (is_new or is_flush)
         assert is_held, (words, old, new, older.data, healed.data)
+
+
+def check_bytes(older: ConfigDocument, healed: Healed, value: Any) -> None:
+    """What has the value that it had is spelt as it was, and between two such neighbours every byte is as it was.
+
+    A comment that was moved, or that was written after the loss, may have come between.
+    """
+    old, new = older.data.decode(), healed.data.decode()
+    if "? " in old:
+        return
+
+    def is_same(path: Path) -> bool:
+        found = value_at(older.value, value, path)
+        return found is not MISSING and alike(found, value_at(older.value, older.value, path))
+
+    now = spellings(new)
+    for path, spelt in spellings(old).items():
+        assert not is_same(path) or now[path] == spelt, (path, spelt, now[path], old, new)
+    added = {each.line for each in healed.moved} | {"# written after the loss"}
+    between = gaps(new)
+    for (one, other), gap in gaps(old).items():
+        if is_same(one) and is_same(other) and (one, other) in between:
+            lines = between[one, other].splitlines(keepends=True)
+            left = "".join(line for line in lines if line.strip() not in added)
+            assert left == gap or any(each in left for each in added), (one, other, gap, left, old, new)
 
 
 def value_at(old: Any, new: Any, path: Path) -> Any:

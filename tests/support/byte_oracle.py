@@ -10,13 +10,14 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import yaml
 
 from tests.support.comment_oracle import tokens_of
 
-__all__ = ["assert_bytes_added", "assert_bytes_dropped", "assert_bytes_replaced", "spellings"]
+__all__ = ["assert_bytes_added", "assert_bytes_dropped", "assert_bytes_replaced", "gaps", "spellings"]
 
 Path = tuple[Any, ...]
 
@@ -140,20 +141,21 @@ def entry_at(text: str, path: Path) -> tuple[Node, Entry]:
 
 
 def spellings(text: str) -> dict[Path, tuple[str, str]]:
-    """Each single value by its path: how its key and it are spelt."""
+    """How each single value is written, by its path: from its key or dash to its end, and to the end of its line."""
     text = text.removeprefix("\ufeff")
     found: dict[Path, tuple[str, str]] = {}
 
     def walk(node: Node, path: Path) -> None:
         for each in node.entries:
             inner = (*path, each.name)
-            key = text[each.key.start : each.key.end] if each.key else "-"
-            if each.value.is_section:
-                found[inner] = key, ""
+            if each.value.entries:
                 walk(each.value, inner)
+                continue
+            end = max(each.slot, each.value.end)
+            if each.value.style in ("|", ">"):  # its mark lies at the next token
+                found[inner] = text[each.start : end].rstrip("\r\n"), ""
             else:
-                value = text[each.value.start : each.value.end]
-                found[inner] = key, value.rstrip("\r\n") if each.value.style in ("|", ">") else value
+                found[inner] = text[each.start : end], "" if node.is_flow else text[end : _line_end(text, end)].rstrip()
 
     root = _root(text)
     if root is not None:
@@ -317,3 +319,26 @@ def _is_within(part: str, whole: str) -> bool:
     """Whether ``part`` is ``whole`` with something taken out."""
     rest = iter(whole)
     return all(each in rest for each in part)
+
+
+def gaps(text: str) -> dict[tuple[Path, Path], str]:
+    """What stands between two single values, by their paths: names, blanks, comments, dashes. () is begin and end."""
+    text = text.removeprefix("\ufeff")
+    leaves: list[tuple[Path, Node]] = []
+
+    def walk(node: Node, path: Path) -> None:
+        for each in node.entries:
+            inner = (*path, each.name)
+            if each.value.entries:
+                walk(each.value, inner)
+            else:
+                leaves.append((inner, each.value))
+
+    root = _root(text)
+    if root is not None:
+        walk(root, ())
+    if not leaves:
+        return {}
+    nowhere: Path = ()
+    leaves = [(nowhere, Node("", 0, 0)), *leaves, (nowhere, Node("", len(text), len(text)))]
+    return {(one, other): text[left.end : right.start] for (one, left), (other, right) in pairwise(leaves)}
