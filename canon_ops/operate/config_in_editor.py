@@ -107,13 +107,21 @@ def _edited(copy: Path, file: str, run_editor: RunEditor, prompts: Prompts) -> C
         run_editor(copy)
         text = copy.read_bytes()
         try:
-            return ConfigDocument.parse(text, file)
+            return _parsed(text, file, copy)
         except ConfigSyntaxError as error:
             prompts.note(error.what)
             # An editor that left the same broken text twice is no person.
             if text == broken or not prompts.confirm(Question("Open it again?", "EDITOR"), default=True):
                 raise
             broken = text
+
+
+def _parsed(text: bytes, file: str, copy: Path) -> ConfigDocument:
+    """The document of ``file``; what is wrong is told of the copy, since the file itself has no such line."""
+    try:
+        return ConfigDocument.parse(text, file)
+    except ConfigSyntaxError:
+        return ConfigDocument.parse(text, str(copy))
 
 
 def _write(file: Path, data: bytes) -> None:

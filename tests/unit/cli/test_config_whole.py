@@ -421,6 +421,8 @@ def test_edit_gives_up_on_a_text_that_stays_broken(
     kept = Path(fix.partition("your text is kept: ")[2].rstrip(")"))
     assert kept.read_text() == "a: [1\n"
     assert kept.stat().st_mode & 0o777 == 0o600
+    assert fix.startswith(f"repair {kept}:2 "), fix
+    assert str(config) not in ran.out, "nothing is wrong with the file itself"
 
 
 @pytest.mark.parametrize("words", [("edit",), ("recommend", "--yes"), ("heal", "--since", "2")])
