@@ -119,6 +119,9 @@ test-wheel: $(STAMP)  ## install the built wheel beside the host in a fresh envi
 crash-files: $(STAMP)  ## kill, starve and race every writer of a user's files at each of its steps (needs strace)
 	$(BIN)/python -m pytest -m long tests/acceptance/test_files_crash.py tests/acceptance/test_commands_crash.py tests/acceptance/test_creds_crash.py tests/acceptance/test_setup_borgee_crash.py tests/acceptance/test_registration_crash.py tests/acceptance/test_files_writers.py $(TEST_ARGS)
 
+crash-install: $(STAMP)  ## kill an installation at each of its durable steps, once while real pip copies; every next command needs no help
+	$(BIN)/python -m pytest -m "long or not long" tests/unit/operate/test_package_killed.py tests/acceptance/test_install_killed.py $(TEST_ARGS)
+
 test-busy: $(STAMP)  ## what people say into running turns, and are asked by them, in every kind of room and session
 	$(BIN)/python -m pytest -m "long or not long" tests/acceptance/test_gateway_busy.py tests/acceptance/test_gateway_people.py $(TEST_ARGS)
 

@@ -1,8 +1,9 @@
 """Carrying out the repairs that findings carry: what ``doctor --fix`` does between two examinations.
 
 The order, once: choose the repairs, plan the edits of the home's files, show them, ask, commit them in one transaction
-that undo can take back; then, when a finding asks for it, put the package into the host again, which shows and asks for
-itself. An edit that cannot be made safely is told with its reason, and does not hold the others up.
+that undo can take back; then, when a finding asks for it, take back what a killed command left among the packages of
+the host, and put the package there again: both show and ask for themselves. An edit that cannot be made safely is told
+with its reason, and does not hold the others up.
 
 :func:`choose` and :func:`plan_files` decide and write nothing; :func:`mend` is the shell around them.
 """
@@ -15,7 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from canon_ops.doctor.check import Status
-from canon_ops.doctor.repair import ConfigRepair, DotenvRepair, FinishChanges, MakePrivate, Repair, RestorePackage
+from canon_ops.doctor.repair import (
+    ConfigRepair,
+    DotenvRepair,
+    FinishChanges,
+    MakePrivate,
+    Repair,
+    RestorePackage,
+    TakeBackPackage,
+)
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.config_editor import ConfigDocument
@@ -26,6 +35,7 @@ from canon_ops.operate.bring_back import bring_back
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.install import InstallOutcome
 from canon_ops.operate.prompts import Prompts
+from canon_ops.operate.rollback import take_back_interrupted
 from canon_ops.operate.writing import Writing, Written, require_consent
 
 __all__ = ["FilePlan", "Mended", "Refused", "choose", "mend", "plan_files"]
@@ -153,17 +163,24 @@ def mend(
     plan = plan_files(writing, verdicts)
     written = writing.written(plan.changes, None)
     packages = [one for one in verdicts if isinstance(_repair_of(one), RestorePackage)]
-    if (plan.is_change or packages) and not writing.dry_run:
+    unfinished = [one for one in verdicts if isinstance(_repair_of(one), TakeBackPackage)]
+    if (plan.is_change or packages or unfinished) and not writing.dry_run:
         if show_diff:
-            for line in _told([*plan.planned, *packages], plan, written):
+            for line in _told([*plan.planned, *unfinished, *packages], plan, written):
                 prompts.note(line)
-        count = len(plan.planned) + len(packages)
+        count = len(plan.planned) + len(unfinished) + len(packages)
         require_consent(prompts, f"Carry out {count} repair{'s' if count != 1 else ''}?")
         written = _commit(writing, plan)
     still_open = () if writing.dry_run else _make_private(plan.private)
     failed = [one.verdict for one in still_open]
     done = [*halves, *(one for one in plan.planned if one not in failed)]
     refused, outcome = [*plan.refused, *still_open], None
+    if unfinished:
+        try:
+            take_back_interrupted(writing.home, writing.environ, prompts, dry_run=writing.dry_run)
+            done += unfinished
+        except CanonOpsError as error:
+            refused += [Refused(verdict, error) for verdict in unfinished]
     if packages:
         try:
             outcome = bring_back(writing.home, writing.environ, prompts, python=python, dry_run=writing.dry_run)

@@ -43,6 +43,7 @@ __all__ = [
     "RestorePackage",
     "SetConfig",
     "SetVariable",
+    "TakeBackPackage",
     "TextToList",
     "UnsetConfig",
     "UnsetVariable",
@@ -235,4 +236,12 @@ class RestorePackage:
     version: str
 
 
-Repair = ConfigRepair | DotenvRepair | FinishChanges | MakePrivate | RestorePackage
+@dataclass(frozen=True, slots=True)
+class TakeBackPackage:
+    """Put the packages of the host back as they were before a command that was interrupted among them.
+
+    Carried out by :func:`canon_ops.operate.rollback.take_back_interrupted`, before any package is put there anew.
+    """
+
+
+Repair = ConfigRepair | DotenvRepair | FinishChanges | MakePrivate | RestorePackage | TakeBackPackage

@@ -21,7 +21,7 @@ from canon_ops.files.journal import COMMITTED, INTENT, PENDING, read_record
 from canon_ops.files.records import Record, digest
 from canon_ops.lean import dataclass
 
-__all__ = ["FileState", "Interrupted", "find_interrupted", "pending_texts"]
+__all__ = ["FileState", "Interrupted", "find_interrupted", "is_under_way", "pending_texts"]
 
 FileState = Literal["old", "new", "torn", "foreign"]
 
@@ -62,7 +62,7 @@ def find_interrupted(folder: Path) -> Interrupted | None:
         DiskError: nor can the folder.
     """
     for each in (folder, noted_folder(folder)):
-        if each is not None and (each / ".canon-ops" / PENDING).is_dir() and not _is_under_way(each):
+        if each is not None and (each / ".canon-ops" / PENDING).is_dir() and not is_under_way(each):
             with contextlib.suppress(FileNotFoundError):  # finished, or forgotten, while we looked
                 return _look(each)
     return None
@@ -112,8 +112,11 @@ def _state(record: Record, number: int, pending: Path) -> FileState:
     return "torn" if (pending / f"{number}.in-place").exists() else "foreign"
 
 
-def _is_under_way(folder: Path) -> bool:
-    """Whether a process holds the lock; a shared one, given back at once, keeps no writer longer than its next look."""
+def is_under_way(folder: Path) -> bool:
+    """Whether a process holds the lock of ``folder``.
+
+    It is asked for by a shared one, given back at once, which keeps no writer longer than its next look.
+    """
     try:
         descriptor = os.open(folder / ".canon-ops" / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # no lock was ever made there, or it is somebody else's

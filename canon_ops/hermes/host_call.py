@@ -56,11 +56,16 @@ _DISCOVER_S = 60.0  # the host imports all its bundled plugins: about 0.6 s warm
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """An installed distribution, by its normalised name."""
+    """An installed distribution, by its normalised name.
+
+    Attributes:
+        is_whole: False for what a killed installer left of it.
+    """
 
     name: str
     version: str
     editable: bool = False
+    is_whole: bool = True
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -75,6 +80,7 @@ class InstalledDistribution:
         requires: its requirements, as its metadata writes them.
         info: the folder of its metadata; None when it has none of its own (an egg).
         editable_url: address of the folder that it leads to, for an editable installation.
+        is_whole: False for what a killed installer left of it.
     """
 
     name: str
@@ -82,6 +88,7 @@ class InstalledDistribution:
     requires: tuple[str, ...] = ()
     info: Path | None = None
     editable_url: str | None = None
+    is_whole: bool = True
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -236,6 +243,7 @@ def installed_distributions(
                 tuple(row["requires"]),
                 Path(row["info"]) if row["info"] else None,
                 row["editable_url"],
+                row["is_whole"],
             )
             for row in answer["distributions"]
         ]

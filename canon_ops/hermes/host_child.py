@@ -41,7 +41,7 @@ def facts(packages: list[str], group: str) -> dict[str, Any]:
     import platform
     import sysconfig
 
-    distributions = list(importlib.metadata.distributions())
+    distributions = [one for one in importlib.metadata.distributions() if not is_set_aside(one)]
     is_venv = sys.prefix != sys.base_prefix
     return {
         "executable": sys.executable,
@@ -128,9 +128,31 @@ def owners(distributions: list[Distribution], packages: list[str], group: str) -
         led_to = {point.value.split(":")[0].split(".")[0] for point in points_of(one, group)}
         for package in packages:
             if package in led_to or record.find("\n" + package + "/") >= 0:
-                row = {"name": name_of(one), "version": one.version, "editable": is_editable(one)}
+                row = {
+                    "name": name_of(one),
+                    "version": one.version,
+                    "editable": is_editable(one),
+                    "is_whole": is_whole(one),
+                }
                 found[package].append(row)
     return found
+
+
+def is_set_aside(distribution: Distribution) -> bool:
+    """A folder that pip moved out of its way and, being killed, never removed: ``~anon_ops-0.1.0.dist-info``."""
+    folder = getattr(distribution, "_path", None)
+    return isinstance(folder, Path) and folder.name.startswith("~")
+
+
+def is_whole(distribution: Distribution) -> bool:
+    """False for what a killed pip or uv left: they write the list of files last, and need it to take anything out.
+
+    An egg and a package of the system have none, and are whole.
+    """
+    folder = getattr(distribution, "_path", None)
+    if not isinstance(folder, Path) or folder.suffix != ".dist-info" or (folder / "RECORD").exists():
+        return True
+    return (distribution.read_text("INSTALLER") or "").strip() not in ("", "pip", "uv")
 
 
 def is_editable(distribution: Distribution) -> bool:
@@ -153,7 +175,7 @@ def installed() -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for one in importlib.metadata.distributions():
         name = name_of(one)
-        if name and name not in found:
+        if name and name not in found and not is_set_aside(one):
             folder = getattr(one, "_path", None)
             found[name] = {
                 "name": name,
@@ -161,6 +183,7 @@ def installed() -> list[dict[str, Any]]:
                 "requires": list(one.requires or []),
                 "info": None if folder is None else str(folder),
                 "editable_url": editable_url(one),
+                "is_whole": is_whole(one),
             }
     return list(found.values())
 

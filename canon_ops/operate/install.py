@@ -45,9 +45,11 @@ from canon_ops.operate.installation import (
     read_installation,
     record_file,
 )
+from canon_ops.operate.interrupted import finish_pending
 from canon_ops.operate.package.action import PackageAction
 from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.plan import ForeignPlugin, PackageMissing, PackagePlan
+from canon_ops.operate.package.remains import halves
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.package.wheel import PackageAltered
 from canon_ops.operate.platform_files import Access
@@ -134,6 +136,8 @@ def install(
         ChangedUnderUs, LockTimeout: somebody else was at it.
         InstallNotVerified: the host does not load the plugin; package and files are as they were.
     """
+    if not dry_run:
+        finish_pending(home)
     plan = _settled_plan(home, environ, options, prompts, dry_run=dry_run)
     for sentence in plan.sentences():
         prompts.note(sentence)
@@ -214,6 +218,8 @@ def _as_the_host_is_now(plan: InstallPlan, environ: Mapping[str, str]) -> Instal
     assert package is not None  # noqa: S101 - the one caller has looked
     child = home.environ(environ)
     now = installed_distributions(plan.host.python, environ=child)
+    for half in halves(now, package.unfinished):
+        now.pop(half.name)
     if {name: one.version for name, one in now.items()} == {n: one.version for n, one in package.installed.items()}:
         return plan
     host = replace(plan.host, facts=find_host(child, python=plan.host.python).facts)
@@ -236,8 +242,10 @@ def _carry_out(
             files.stage(change.path, change.after, private=True)
         record = read_installation(home.path, files.read(record_file(home.path)))
         store = PackageStore(home.path)
-        interrupted = _carried_on(InterruptedNote.read(home.path, record), plan)
-        with _package_changed(plan, environ, store, prompts, interrupted) as changed:
+        note = InterruptedNote.read(home.path, record)
+        interrupted = _carried_on(note, plan)
+        before = InterruptedNote(str(plan.host.python), (), (), label, len(record.runs))
+        with _package_changed(plan, environ, store, prompts, before, interrupted) as changed:
             verified = () if plan.options.skip_package else _verify(plan, environ, prompts)
             run = Run(
                 label,
@@ -258,8 +266,10 @@ def _carry_out(
                 files.stage(record_file(home.path), after.to_bytes(), private=True)
             history_id = files.commit()
         keep_comments(files, home)
-        InterruptedNote.remove(home.path)
-        store.prune(after.wheels)
+        stays = note is not None and _still_counts(note, plan)
+        if not stays:
+            InterruptedNote.remove(home.path)
+        store.prune(after.wheels | (note.wheels if note is not None and stays else frozenset()))
     return InstallOutcome(plan, False, history_id, verified, _next_steps(plan, environ, prompts))
 
 
@@ -279,6 +289,11 @@ def _carried_on(note: InterruptedNote | None, plan: InstallPlan) -> InterruptedN
     return None
 
 
+def _still_counts(note: InterruptedNote, plan: InstallPlan) -> bool:
+    """Whether a note is still to be dealt with: nobody looked at the package, or that of another host, which exists."""
+    return Path(note.python).exists() and (plan.package is None or note.python != str(plan.host.python))
+
+
 @dataclass(frozen=True, slots=True)
 class _Changed:
     """What the package action found and brought; ``before`` is None when there was none."""
@@ -293,11 +308,15 @@ def _package_changed(
     environ: Mapping[str, str],
     store: PackageStore,
     prompts: Prompts,
+    note: InterruptedNote,
     interrupted: InterruptedNote | None,
 ) -> Iterator[_Changed]:
     """Carry out the package plan; when the block fails, take it back.
 
     A note that a killed command left is carried on: what stood there before the first attempt is what counts.
+
+    Args:
+        note: what is kept on the disk meanwhile; it gets what goes and what comes.
     """
     home, package = plan.home.path, plan.package
     if package is None or package.source is None:
@@ -307,8 +326,8 @@ def _package_changed(
     saved = action.prepare()
     came = [move.name for move in package.moves if move.before is None]
     came += [] if OUR_DISTRIBUTION in package.installed else [OUR_DISTRIBUTION]
-    note = InterruptedNote(str(plan.host.python), saved, tuple(came))
-    note = interrupted.joined(saved, came) if interrupted else note
+    note = replace(note, before=saved, brought=tuple(came))
+    note = interrupted.joined(note) if interrupted else note
     note.write(home)
     try:
         with prompts.progress(f"Putting {package.source.wheel} into {plan.host.python}"):

@@ -22,7 +22,7 @@ from canon_ops.hermes.host_call import try_imports
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
-from canon_ops.operate.installation import read_installation
+from canon_ops.operate.installation import InterruptedNote, read_installation
 from canon_ops.operate.package.by_hand import install_by_hand
 from canon_ops.operate.package.plan import PackagePlan, plan_package
 from canon_ops.operate.platform_files import Access, AccessWish, is_denied, with_access, with_platform
@@ -38,6 +38,7 @@ __all__ = [
     "file_steps",
     "plan_install",
     "plan_usable_package",
+    "unfinished_in",
 ]
 
 _EVIDENCE = {
@@ -275,6 +276,7 @@ def plan_usable_package(
         source=options.source,
         consent=FOREIGN in options.consents,
         consent_command=home.own_command(f"install {options.platform.name} --yes"),
+        unfinished=unfinished_in(host, home),
     )
     plan = plan_for()
     if plan.is_change:
@@ -294,6 +296,16 @@ def plan_usable_package(
         file=outcome.place[0] if outcome.place else None,
         line=outcome.place[1] if outcome.place else None,
     )
+
+
+def unfinished_in(host: HostInstallation, home: HermesHome) -> tuple[str, ...]:
+    """The distributions that an interrupted command of this home was about, when this is the host that it changed.
+
+    Raises:
+        RecordDamaged: the record of the installation cannot be read.
+    """
+    note = InterruptedNote.read(home.path, read_installation(home.path))
+    return note.names if note is not None and note.python == str(host.python) else ()
 
 
 def file_steps(

@@ -11,7 +11,7 @@ preceded by a process that was killed there, and takes over what it had kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 from canon_ops.errors import OutsideError
 from canon_ops.files.atomic import replace_file
+from canon_ops.files.interrupted import is_under_way
 from canon_ops.hermes.surroundings import read_optional
 from canon_ops.operate.package.store import SavedPackage
 from canon_ops.operate.taking_back import Edit, EditKind, FileStep, Hunk
@@ -196,11 +197,31 @@ class InterruptedNote:
         python: the interpreter of that host; no other is ever touched on the strength of this note.
         before: what it took out or moved.
         brought: what it was about to bring.
+        command: how the record would have called it; empty where an older version did not write that down.
+        runs: how many the record held then: only a later one can be the run of this note.
     """
 
     python: str
     before: tuple[SavedPackage, ...]
     brought: tuple[str, ...]
+    command: str = ""
+    runs: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.command or 'A command'} was interrupted while it changed the packages of {self.python}, where "
+            "something may be there by half. The same command again finishes it; rollback takes it back."
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The distributions that it was about; each may be there by half, or gone by half."""
+        return tuple(dict.fromkeys([*self.brought, *(one.name for one in self.before)]))
+
+    @property
+    def wheels(self) -> frozenset[str]:
+        """The kept wheels that are needed to take it back."""
+        return frozenset(one.wheel for one in self.before if one.wheel is not None)
 
     @classmethod
     def read(cls, home: Path, record: Installation) -> InterruptedNote | None:
@@ -212,9 +233,25 @@ class InterruptedNote:
             if (data := read_optional(cls._file(home))) is not None:
                 document = json.loads(data)
                 before = tuple(SavedPackage(**row) for row in document["before"])
-                note = cls(str(document["python"]), before, tuple(document["brought"]))
-                is_done = any((run.before, run.brought) == (note.before, note.brought) for run in record.runs)
+                note = cls(
+                    str(document["python"]),
+                    before,
+                    tuple(document["brought"]),
+                    str(document.get("command", "")),
+                    int(document.get("runs", 0)),
+                )
+                later = record.runs[note.runs :]
+                is_done = any((run.before, run.brought) == (note.before, note.brought) for run in later)
                 return None if is_done else note
+        return None
+
+    @classmethod
+    def find(cls, home: Path) -> InterruptedNote | None:
+        """The note of a command that has ended, for a reader: none while one is at work, or the record is damaged."""
+        if not cls._file(home).exists() or is_under_way(home):
+            return None
+        with suppress(RecordDamaged):  # told elsewhere
+            return cls.read(home, read_installation(home))
         return None
 
     def write(self, home: Path) -> None:
@@ -229,13 +266,12 @@ class InterruptedNote:
     def _file(home: Path) -> Path:
         return home / ".canon-ops" / "interrupted.json"
 
-    def joined(self, before: Iterable[SavedPackage], brought: Iterable[str]) -> InterruptedNote:
+    def joined(self, later: InterruptedNote) -> InterruptedNote:
         """This note carried on by a later attempt: what stood there first is what counts."""
-        names = {one.name for one in self.before} | set(self.brought)
-        return InterruptedNote(
-            self.python,
-            (*self.before, *(one for one in before if one.name not in names)),
-            tuple(dict.fromkeys([*self.brought, *brought])),
+        return replace(
+            later,
+            before=(*self.before, *(one for one in later.before if one.name not in self.names)),
+            brought=tuple(dict.fromkeys([*self.brought, *later.brought])),
         )
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Look",
     "find_interrupted_changes",
     "finish_changes",
+    "finish_pending",
     "history_folders",
     "interrupted_texts",
     "told",
@@ -104,6 +105,17 @@ def finish_changes(writing: Writing, look: Look | None = None) -> Finished:
             writing.expect(looking, *(change.path for change in changes))
     done = tuple(_finish(writing, each, folders) for each in found)
     return Finished(done, writing.written(changes, None))
+
+
+def finish_pending(home: HermesHome) -> None:
+    """Finish what a killed command left half-done in a home, for whoever plans before it takes the lock.
+
+    Raises:
+        LockTimeout, InternalError, DiskError: nothing was done.
+    """
+    if find_interrupted_changes([home.path]):
+        with Transaction(home.path):
+            pass
 
 
 def _finish(writing: Writing, found: Interrupted, folders: Sequence[Path]) -> FinishedChange:

@@ -28,8 +28,10 @@ from canon_ops.operate.installation import (
     read_installation,
     record_file,
 )
+from canon_ops.operate.interrupted import finish_pending
 from canon_ops.operate.package.action import preload, put_back
 from canon_ops.operate.package.alone import alone_in
+from canon_ops.operate.package.remains import find_remains
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 from canon_ops.operate.prompts import Prompts
@@ -38,7 +40,7 @@ from canon_ops.operate.taking_back import taken_back
 from canon_ops.operate.unseen import restart_step
 from canon_ops.operate.writing import require_consent
 
-__all__ = ["NothingBefore", "RollbackOptions", "RollbackOutcome", "RollbackPlan", "rollback"]
+__all__ = ["NothingBefore", "RollbackOptions", "RollbackOutcome", "RollbackPlan", "rollback", "take_back_interrupted"]
 
 
 class NothingBefore(NotFoundError):
@@ -71,6 +73,7 @@ class RollbackPlan:
         returns: the distributions that come back.
         leaves: the distributions that go.
         keeps_package: why the packages stay as they are although the run changed them; empty when they do not.
+        unfinished: the distributions that a killed command was about.
     """
 
     home: HermesHome
@@ -80,6 +83,7 @@ class RollbackPlan:
     leaves: tuple[str, ...]
     changes: tuple[FileChange, ...]
     keeps_package: str = ""
+    unfinished: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         said = [f"Hermes profile {self.home.profile_name} ({self.home.path}), chosen by {self.home.how.value}."]
@@ -115,6 +119,8 @@ def rollback(
         HostNotFound, HostUnusable: the host that has to change is gone, or does not answer.
         PutBackFailed: the files are as they were; the message names the wheels that are kept.
     """
+    if not dry_run:
+        finish_pending(home)
     with prompts.progress("Looking at what was there before"):
         plan = _plan(home, environ, options)
     for sentence in plan.sentences():
@@ -123,6 +129,21 @@ def rollback(
         return RollbackOutcome(plan, True, None, ())
     require_consent(prompts, "Go back to that?")
     return _carry_out(plan, environ, prompts)
+
+
+def take_back_interrupted(
+    home: HermesHome, environ: Mapping[str, str], prompts: Prompts, *, dry_run: bool = False
+) -> RollbackOutcome | None:
+    """Take back what a killed command left in the host, and no run that came to its end; None when there is nothing.
+
+    Raises:
+        as :func:`rollback`.
+    """
+    if not dry_run:
+        finish_pending(home)
+    if InterruptedNote.find(home.path) is None:
+        return None
+    return rollback(home, environ, RollbackOptions(), prompts, dry_run=dry_run)
 
 
 def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions) -> RollbackPlan:
@@ -152,7 +173,9 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: RollbackOptions
             file = home.path / step.file
             files.stage(file, taken_back(files.read(file), [step], name=str(file)))
         changes = files.changes()
-    return RollbackPlan(home, run, host, (before or ()) if host else (), leaves, changes, reason)
+    return RollbackPlan(
+        home, run, host, (before or ()) if host else (), leaves, changes, reason, note.names if note else ()
+    )
 
 
 def _why_it_stays(
@@ -197,7 +220,8 @@ def _leaving(
     """What came with the run and nobody else needs, ours among it when something else comes back in its place."""
     installed = installed_distributions(host.python, environ=home.environ(environ))
     returning = {one.name for one in before}
-    ours = [name for name in (OUR_DISTRIBUTION,) if name in brought and name in installed and name not in returning]
+    is_there = OUR_DISTRIBUTION in installed or bool(find_remains(host, installed, [OUR_DISTRIBUTION]))
+    ours = [name for name in (OUR_DISTRIBUTION,) if name in brought and is_there and name not in returning]
     others = [name for name in brought if name != OUR_DISTRIBUTION and name not in returning]
     return (*ours, *unneeded(others, installed, host.facts.python, leaving=[OUR_DISTRIBUTION]))
 
@@ -219,7 +243,8 @@ def _carry_out(plan: RollbackPlan, environ: Mapping[str, str], prompts: Prompts)
             if host.is_running_interpreter:
                 preload()
             with prompts.progress(f"Putting {host.python} back as it was"):
-                put_back(host, home.environ(environ), store, plan.returns, instead_of=plan.leaves)
+                child = home.environ(environ)
+                put_back(host, child, store, plan.returns, instead_of=plan.leaves, unfinished=plan.unfinished)
         history_id = files.commit()
         InterruptedNote.remove(home.path)
         store.prune(after.wheels)

@@ -23,6 +23,7 @@ from canon_ops.hermes.platform_health import PlatformHealth, Trust, health_file
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.service import find_services
 from canon_ops.hermes.surroundings import canon_paths_from_disk, surroundings_from_disk
+from canon_ops.operate.installation import InterruptedNote
 from canon_ops.operate.platform_setup import setup_lack
 from canon_ops.operate.status_advice import advice
 from canon_ops.operate.status_parts import (
@@ -97,7 +98,7 @@ def read_status(
         registrations,
         gateway,
         waiting,
-        (*trouble, *advice(home, host, platforms, lacks, gateway)),
+        (*trouble, *advice(home, host, platforms, lacks, gateway, InterruptedNote.find(home.path))),
     )
 
 
@@ -125,7 +126,7 @@ def _host(home: HermesHome, environ: Mapping[str, str], python: Path | None) -> 
     host = find_host(home.environ(environ), python=python)
     facts = host.facts
     verdict = audit(host.version, facts.python, facts.platform)
-    ours = facts.ours.version if facts.ours else None
+    ours = facts.ours.version if facts.ours and facts.ours.is_whole else None
     if isinstance(verdict, Audited):
         return HostSeen(host.python, host.version, facts.python, True, ours)
     return HostSeen(host.python, host.version, facts.python, False, ours, verdict.sentence, verdict.fix)

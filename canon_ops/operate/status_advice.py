@@ -10,9 +10,11 @@ Source: command-line contract, section 2, status; decision record 0060.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.operate.installation import InterruptedNote
 from canon_ops.operate.status_parts import GatewaySeen, HostSeen, InTheWay, PlatformSeen
 
 __all__ = ["advice"]
@@ -26,23 +28,31 @@ def advice(
     platforms: Sequence[PlatformSeen] | None,
     lacks: Mapping[str, CanonOpsError],
     gateway: GatewaySeen | None,
+    interrupted: InterruptedNote | None = None,
 ) -> tuple[InTheWay, ...]:
     """What is in the way of ``home``.
 
     Args:
+        interrupted: what a command left that was killed among the packages of the host; it comes before all else.
         platforms: None when config.yaml could not be read, which is told elsewhere.
         lacks: by platform, what its setup lacks; one that is complete is left out.
     """
     wanted = [one for one in platforms or () if one.is_wanted]
-    if platforms is not None and not any(one.is_used for one in platforms):
+    begun = [_unfinished(home, interrupted)] if interrupted is not None else []
+    if not begun and platforms is not None and not any(one.is_used for one in platforms):
         begin = home.own_command("install canon")
         return (InTheWay("platforms", "nothing_installed", "Nothing of canon-ops is installed here.", begin, False),)
-    found = [*_about_host(home, host, wanted)]
+    found = [*begun, *_about_host(home, host, wanted)]
     for one in wanted:
         found += _about_platform(home, one, lacks.get(one.name))
     found += [_in_doubt(home, one, one.inbox.in_doubt) for one in platforms or () if one.inbox and one.inbox.in_doubt]
     found += _about_gateway(home, gateway, is_ready=bool(wanted) and not found)
     return tuple(found)
+
+
+def _unfinished(home: HermesHome, note: InterruptedNote) -> InTheWay:
+    words = "rollback" if Path(note.python).exists() else "rollback --skip-package"
+    return InTheWay("host", "install_interrupted", str(note), home.own_command(words))
 
 
 def _about_host(home: HermesHome, host: HostSeen | None, wanted: Sequence[PlatformSeen]) -> Iterator[InTheWay]:

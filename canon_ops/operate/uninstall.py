@@ -32,9 +32,11 @@ from canon_ops.keyring.access import Keyring, KeyringProblem
 from canon_ops.operate.edit_config import expect_unchanged, refuse_managed
 from canon_ops.operate.forget_key import forget_key
 from canon_ops.operate.installation import Installation, InterruptedNote, read_installation, record_file
-from canon_ops.operate.package.action import preload, take_out
+from canon_ops.operate.interrupted import finish_pending
+from canon_ops.operate.package.action import clear, preload, take_out
 from canon_ops.operate.package.alone import alone_in
 from canon_ops.operate.package.by_hand import remove_by_hand
+from canon_ops.operate.package.remains import find_remains
 from canon_ops.operate.package.resolution import unneeded
 from canon_ops.operate.package.store import PackageStore
 from canon_ops.operate.platform_files import platform_edits
@@ -83,6 +85,8 @@ class UninstallPlan:
         changes: files of the home.
         purged: the Canon profile that goes, and its file's change; None without ``--purge`` or when there is none.
         keeps_profile: why the Canon profile in force stays although ``--purge`` was given; empty when it does not.
+        unfinished: the distributions that an interrupted command was about; what it left of them by half goes, too.
+            None when there is no such command, or when what it left stays as it is.
     """
 
     home: HermesHome
@@ -93,10 +97,11 @@ class UninstallPlan:
     changes: tuple[FileChange, ...]
     purged: tuple[str, FileChange] | None
     keeps_profile: str = ""
+    unfinished: tuple[str, ...] | None = None
 
     @property
     def changed(self) -> bool:
-        return bool(self.changes or self.removes or self.purged)
+        return bool(self.changes or self.removes or self.purged or self.unfinished is not None)
 
     @property
     def files(self) -> tuple[FileChange, ...]:
@@ -163,6 +168,8 @@ def uninstall(
         ChangedUnderUs, LockTimeout: somebody else was at it.
         InstallerFailed: the package could not be taken out; no file has changed.
     """
+    if not dry_run:
+        finish_pending(home)
     with prompts.progress("Looking at what was installed"):
         plan = plan_uninstall(home, environ, options)
     for sentence in plan.sentences():
@@ -185,11 +192,16 @@ def plan_uninstall(home: HermesHome, environ: Mapping[str, str], options: Uninst
         files.stage(config, _config_without(files.read(config), record, home, names))
         files.stage(env, _env_without(files.read(env), record, home, options))
         changes = files.changes()
-    host = _host_if_any(home, environ, options.python, record)
-    removes, reason = _packages_that_go(host, home, environ, record, options) if host else ((), "")
+    note = InterruptedNote.read(home.path, record)
+    host = _host_if_any(home, environ, options.python, record, note)
+    is_about_it = note is not None and host is not None and note.python == str(host.python)
+    about = note if is_about_it else None
+    removes, reason = _packages_that_go(host, home, environ, record, options, about) if host else ((), "")
+    is_settled = note is not None and not reason and (is_about_it or not Path(note.python).exists())
+    unfinished = note.names if note is not None and is_settled else None
     purged = _profile_that_goes(home, environ) if options.purge and names.name == "canon" else None
     kept = _why_the_profile_stays(home, environ, purged[0]) if purged else ""
-    return UninstallPlan(home, options, host, removes, reason, changes, None if kept else purged, kept)
+    return UninstallPlan(home, options, host, removes, reason, changes, None if kept else purged, kept, unfinished)
 
 
 def _config_without(data: bytes | None, record: Installation, home: HermesHome, names: PlatformNames) -> bytes | None:
@@ -212,12 +224,18 @@ def _env_without(data: bytes | None, record: Installation, home: HermesHome, opt
 
 
 def _host_if_any(
-    home: HermesHome, environ: Mapping[str, str], python: Path | None, record: Installation
+    home: HermesHome,
+    environ: Mapping[str, str],
+    python: Path | None,
+    record: Installation,
+    note: InterruptedNote | None,
 ) -> HostInstallation | None:
-    """The host that was told, else the one that was installed into, else the one that is found."""
-    recorded = Path(record.package.python) if record.package else None
+    """The host that was told, else the one that was changed last, else the one that is found."""
+    known = [
+        Path(text) for text in (note.python if note else "", record.package.python if record.package else "") if text
+    ]
     try:
-        return find_host(home.environ(environ), python=python or (recorded if recorded and recorded.exists() else None))
+        return find_host(home.environ(environ), python=python or next((one for one in known if one.exists()), None))
     except (HostNotFound, HostUnusable):
         if python is not None:
             raise
@@ -230,14 +248,22 @@ def _packages_that_go(
     environ: Mapping[str, str],
     record: Installation,
     options: UninstallOptions,
+    note: InterruptedNote | None,
 ) -> tuple[tuple[str, ...], str]:
-    """The distributions to take out, or why ours stays."""
+    """The distributions to take out, or why ours stays.
+
+    Args:
+        note: of a killed command that changed this host: what it brought goes as if it had come to its end.
+    """
     ours = host.facts.ours
-    if ours is None:
+    if ours is None and note is None:
         return (), ""
     by_us = record.package is not None and record.package.by_us and record.package.prefix == str(host.facts.prefix)
+    by_us = by_us or (note is not None and OUR_DISTRIBUTION in note.names)
     if options.skip_package:
-        return (), f"{ours} stays, as asked"
+        return (), f"{ours or OUR_DISTRIBUTION} stays, as asked"
+    if ours is None or not ours.is_whole:
+        return _what_is_left(host, home, environ, record, note), ""
     if needing := _others_that_enable(home, environ, options.platform):
         return (), f"{ours} stays, because {' and '.join(needing)} still enable a plugin of it"
     if ours.editable:
@@ -248,9 +274,22 @@ def _packages_that_go(
         return (), f"{ours} stays: nothing here can take it out"
     if host.is_running_interpreter or not by_us:
         return (OUR_DISTRIBUTION,), ""
+    return _what_is_left(host, home, environ, record, note), ""
+
+
+def _what_is_left(
+    host: HostInstallation,
+    home: HermesHome,
+    environ: Mapping[str, str],
+    record: Installation,
+    note: InterruptedNote | None,
+) -> tuple[str, ...]:
+    """Ours, if anything of it is there, and what came with it and nobody else needs."""
     installed = installed_distributions(host.python, environ=home.environ(environ))
-    brought = [name for name in record.brought if name != OUR_DISTRIBUTION]
-    return (OUR_DISTRIBUTION, *unneeded(brought, installed, host.facts.python, leaving=[OUR_DISTRIBUTION])), ""
+    is_there = OUR_DISTRIBUTION in installed or bool(find_remains(host, installed, [OUR_DISTRIBUTION]))
+    brought = dict.fromkeys([*record.brought, *(note.brought if note else ())])
+    others = unneeded(brought.keys() - {OUR_DISTRIBUTION}, installed, host.facts.python, leaving=[OUR_DISTRIBUTION])
+    return (*((OUR_DISTRIBUTION,) if is_there else ()), *others)
 
 
 def _others_that_enable(home: HermesHome, environ: Mapping[str, str], platform: PlatformNames) -> list[str]:
@@ -288,7 +327,7 @@ def _profile_that_goes(home: HermesHome, environ: Mapping[str, str]) -> tuple[st
 def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts, keyring: Keyring) -> UninstallOutcome:
     home, names, host = plan.home, plan.options.platform, plan.host
     label = f"uninstall {names.name}"
-    alone = alone_in(host, prompts) if host is not None and plan.removes else nullcontext()
+    alone = alone_in(host, prompts) if host is not None and (plan.removes or plan.unfinished) else nullcontext()
     with alone, Transaction(home.path, label=label, refuse=lambda _path: refuse_managed(home)) as files:
         for change in plan.changes:
             files.expect(change.path, digest(change.before) or "")
@@ -302,12 +341,16 @@ def _carry_out(plan: UninstallPlan, environ: Mapping[str, str], prompts: Prompts
                 preload()
             with prompts.progress(f"Taking {', '.join(plan.removes)} out of {host.python}"):
                 take_out(host, home.environ(environ), plan.removes)
+        if host is not None and plan.unfinished:
+            clear(host, home.environ(environ), plan.unfinished)
         direct = _direct_keys(plan, environ) if plan.options.purge else []
         borgee_entry = _borgee_entry(home) if plan.options.purge and names.name == "borgee" else None
         gone = _purged(plan, environ, label, keyring)
+        note = InterruptedNote.read(home.path, record) if plan.unfinished is None else None
         history_id = files.commit()
-        InterruptedNote.remove(home.path)
-        PackageStore(home.path).prune(left.wheels)
+        if note is None:
+            InterruptedNote.remove(home.path)
+        PackageStore(home.path).prune(left.wheels | (note.wheels if note else frozenset()))
     left_behind = [gone.left_behind] if gone is not None and gone.left_behind else []
     if borgee_entry is not None:
         try:

@@ -24,8 +24,9 @@ from canon_ops.hermes.host_call import OUR_DISTRIBUTION
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.install import InstallOutcome, carry_out
-from canon_ops.operate.install_plan import InstallOptions, InstallPlan, audited_host
+from canon_ops.operate.install_plan import InstallOptions, InstallPlan, audited_host, unfinished_in
 from canon_ops.operate.installation import read_installation
+from canon_ops.operate.interrupted import finish_pending
 from canon_ops.operate.package.plan import plan_package
 from canon_ops.operate.platform_files import Access
 from canon_ops.operate.prompts import Prompts
@@ -68,6 +69,8 @@ def upgrade(
         NothingInstalled: there is nothing to upgrade.
         HostRefused, PackageConflict, ManagedHome and the others of :func:`canon_ops.operate.install.install`.
     """
+    if not dry_run:
+        finish_pending(home)
     plan = _plan(home, environ, options, prompts)
     for sentence in plan.sentences():
         prompts.note(sentence)
@@ -94,12 +97,13 @@ def _plan(home: HermesHome, environ: Mapping[str, str], options: UpgradeOptions,
         raise managed
     with prompts.progress("Looking at the host, and at what its installer would do"):
         host, audited = audited_host(home, environ, options.python)
-        if host.facts.ours is None:
+        unfinished = unfinished_in(host, home)
+        if host.facts.ours is None and OUR_DISTRIBUTION not in unfinished:
             raise NothingInstalled(
                 f"{OUR_DISTRIBUTION} is not installed in {host.python}; there is nothing to upgrade.",
                 fix=home.own_command(f"install {options.platform.name}"),
             )
-        package = plan_package(host, environ, source=options.source, newer_only=True)
+        package = plan_package(host, environ, source=options.source, newer_only=True, unfinished=unfinished)
     serves = platforms_served(home, read_installation(home.path)) or (options.platform,)
     installing = InstallOptions(platform=serves[0], python=options.python, source=options.source, package_for=serves)
     return InstallPlan(home, host, audited, installing, package, Access.KEPT, False, False, (), {})

@@ -1,4 +1,7 @@
-"""Did every command that writes come to its end? One that was killed may have left one file new and another one old."""
+"""Did every command that writes come to its end?
+
+One that was killed may have left one file new and another one old, or a package in the host by half.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from canon_ops.doctor.check import About, Answer, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
-from canon_ops.doctor.repair import FinishChanges
+from canon_ops.doctor.repair import FinishChanges, TakeBackPackage
 from canon_ops.errors import CanonOpsError
 
 if TYPE_CHECKING:
@@ -23,8 +26,26 @@ def _interrupted(examination: Examination) -> Answer:
     folders: tuple[Path, ...] = (examination.home.path,)
     with suppress(CanonOpsError):  # .env may move Canon's home, and cannot be read: env.parse tells
         folders = history_folders(examination.home, examination.environ)
-    found = tuple(_finding(examination, each) for each in find_interrupted_changes(folders))
+    changes = find_interrupted_changes(folders)
+    found = tuple(_finding(examination, each) for each in changes)
+    if not any(each.is_committed for each in changes):  # what finishes one may finish the command that is noted
+        found += _packages(examination)
     return found or Finding(Status.OK, "Every command that writes came to its end.")
+
+
+def _packages(examination: Examination) -> tuple[Finding, ...]:
+    """The command that was killed while it changed the host's packages; nothing where there was none."""
+    from canon_ops.operate.installation import InterruptedNote
+
+    note = InterruptedNote.find(examination.home.path)
+    if note is None:
+        return ()
+    if not Path(note.python).exists():
+        fix = Fix(examination.command("rollback --skip-package"))
+        return (Finding(Status.INFO, f"{note.command or 'A command'} was interrupted; {note.python} is gone.", fix),)
+    fix = Fix(examination.command("rollback"), TakeBackPackage())
+    data = {"python": note.python, "distributions": list(note.names)}
+    return (Finding(Status.ERROR, str(note), fix, data=data),)
 
 
 def _finding(examination: Examination, found: Interrupted) -> Finding:
@@ -46,10 +67,13 @@ CHECKS = (
         "Did every command that writes come to its end?",
         _interrupted,
         about=About(
-            "A command was killed, or the machine lost power, while several files were being put in place.",
-            "Gateway and commands read a mixture: one file is new already, another one still old.",
+            "A command was killed, or the machine lost power, while several files were being put in place, or while "
+            "the packages of the host were changed.",
+            "Gateway and commands read a mixture: one file is new already, another one still old, or the host has half "
+            "of a package, which looks installed.",
             "Run any command of canon-ops that writes; it finishes the change before it begins. The texts from before "
-            "and after are in .canon-ops/pending of the home.",
+            "and after are in .canon-ops/pending of the home. Packages: the same command again finishes them, "
+            "canon-ops rollback puts them back as they were.",
             ("config.yaml", ".env", "agents.json"),
         ),
     ),

@@ -34,6 +34,10 @@ __all__ = ["CHECKS"]
 def _installed(examination: Examination) -> Finding:
     host = examination.host()
     ours = host.facts.ours
+    if ours is not None and not ours.is_whole:
+        message = f"{ours} is in {host.python} by half: whatever put it there was stopped before its list of files."
+        data = {"version": ours.version, "is_whole": False}
+        return Finding(Status.ERROR, message, _put_there(examination, host, ours.version), data=data)
     if ours is not None:
         return Finding(
             Status.OK,
@@ -109,7 +113,7 @@ def _version(examination: Examination) -> Finding:
     """One environment serves several profiles, so another version than the recorded one is no fault in itself."""
     host = examination.host()
     ours = host.facts.ours
-    if ours is None:
+    if ours is None or not ours.is_whole:
         raise FactMissing("plugin.installed")
     try:
         recorded = read_installation(examination.home.path).package

@@ -25,10 +25,11 @@ from canon_ops.hermes.host_call import OUR_DISTRIBUTION, installed_distributions
 from canon_ops.hermes.installer import Installer
 from canon_ops.operate.package.by_hand import install_by_hand
 from canon_ops.operate.package.plan import PackageConflict, PackageMissing, PackagePlan
-from canon_ops.operate.package.resolution import constraints
+from canon_ops.operate.package.remains import find_remains, remove_remains
+from canon_ops.operate.package.resolution import Installed, constraints
 from canon_ops.operate.package.store import PackageStore, SavedPackage
 
-__all__ = ["PackageAction", "PutBackFailed", "put_back", "take_out"]
+__all__ = ["PackageAction", "PutBackFailed", "clear", "put_back", "take_out"]
 
 _NOT_PRELOADED = ("canon_ops.sandbox", "canon_ops.demo", "canon_ops.__main__")
 
@@ -75,6 +76,7 @@ class PackageAction:
         installer = _installer_of(self.host)
         if self.host.is_running_interpreter:
             preload()
+        clear(self.host, self.environ, self.plan.unfinished)
         take_out(self.host, self.environ, [one.name for one in self.plan.replaces])
         with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
             held = Path(scratch, "constraints.txt")
@@ -102,7 +104,9 @@ class PackageAction:
         expected |= {move.name: move.after for move in self.plan.moves if move.after is not None}
         expected[OUR_DISTRIBUTION] = self.plan.version
         found = {name: one.version for name, one in now.items()}
-        wrong = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+        free = {*self.plan.unfinished} - {OUR_DISTRIBUTION}  # what was there by half comes anew only where it is needed
+        names = (expected.keys() | found.keys()) - free
+        wrong = sorted(name for name in names if expected.get(name) != found.get(name))
         if wrong:
             told = ", ".join(
                 f"{name} is {found.get(name) or 'gone'}, not {expected.get(name) or 'absent'}" for name in wrong
@@ -114,15 +118,34 @@ class PackageAction:
 
 
 def take_out(host: HostInstallation, environ: Mapping[str, str], names: Sequence[str]) -> None:
-    """Uninstall distributions; none is no call.
+    """Uninstall those of the distributions that are there; what is there by half goes without an installer.
 
     Raises:
         InstallerFailed, PackageMissing: the installer says why, or there is none.
+        DiskError: what is there by half cannot be removed.
     """
     if not names:
         return
-    installer = _installer_of(host)
-    installer.run(host.python, "uninstall", *(() if installer.is_uv else ("--yes",)), *names, environ=environ)
+    there = clear(host, environ, names)
+    if whole := [name for name in names if name in there and there[name].is_whole]:
+        installer = _installer_of(host)
+        installer.run(host.python, "uninstall", *(() if installer.is_uv else ("--yes",)), *whole, environ=environ)
+
+
+def clear(host: HostInstallation, environ: Mapping[str, str], names: Sequence[str]) -> Installed:
+    """Remove what killed installers left of the distributions, and nothing that is whole.
+
+    Returns:
+        What was installed before that; empty without names, for then nobody is asked.
+
+    Raises:
+        DiskError: something cannot be removed.
+    """
+    if not names:
+        return {}
+    there = installed_distributions(host.python, environ=environ)
+    remove_remains(find_remains(host, there, names))
+    return there
 
 
 def put_back(
@@ -132,8 +155,12 @@ def put_back(
     saved: Iterable[SavedPackage],
     *,
     instead_of: Iterable[str] = (),
+    unfinished: Sequence[str] = (),
 ) -> None:
     """Install kept distributions as they were, after ``instead_of`` and their own other versions are out.
+
+    Args:
+        unfinished: what an interrupted command was about; whatever it left of that by half goes.
 
     Raises:
         PutBackFailed: the host is not as it was.
@@ -141,9 +168,8 @@ def put_back(
     wanted = tuple(saved)
     try:
         installer = _installer_of(host)
-        there = installed_distributions(host.python, environ=environ)
-        out = dict.fromkeys([*instead_of, *(one.name for one in wanted)])
-        take_out(host, environ, [name for name in out if name in there])
+        clear(host, environ, unfinished)
+        take_out(host, environ, [*dict.fromkeys([*instead_of, *(one.name for one in wanted)])])
         # By name and folder, not by path: an installation from a path shows its address in `pip freeze` ever after.
         plain = [one for one in wanted if one.wheel is not None]
         if plain:

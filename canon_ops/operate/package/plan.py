@@ -13,7 +13,7 @@ import json
 import shlex
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -25,6 +25,7 @@ from canon_ops.hermes.discovery import HostInstallation
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, InstalledDistribution, installed_distributions
 from canon_ops.hermes.installer import Installer, InstallerFailed
 from canon_ops.operate.package.by_hand import install_by_hand, remove_by_hand
+from canon_ops.operate.package.remains import halves
 from canon_ops.operate.package.resolution import (
     Installed,
     Move,
@@ -80,6 +81,7 @@ class PackagePlan:
         pins: what it is held to.
         because: why what is there stays; empty when it does not.
         replaceable: it stays, but could be put there anew.
+        unfinished: the distributions of which goes first what is there by half; ``installed`` has none of that.
     """
 
     step: Step
@@ -90,6 +92,7 @@ class PackagePlan:
     pins: Mapping[str, str] | None = None
     because: str = ""
     replaceable: bool = False
+    unfinished: tuple[str, ...] = ()
 
     @property
     def is_change(self) -> bool:
@@ -129,6 +132,7 @@ def plan_package(
     consent_command: str | None = None,
     newer_only: bool = False,
     anew: bool = False,
+    unfinished: Collection[str] = (),
 ) -> PackagePlan:
     """Decide, and let the installer try.
 
@@ -137,6 +141,8 @@ def plan_package(
         consent: a foreign distribution may be replaced.
         consent_command: the command line that would give consent; without it the one that removes it by hand is told.
         anew: put it there even when it is the same: what is there does not work.
+        unfinished: the distributions that an interrupted command was about; of them, and of ours, what is there by half
+            counts for nothing, and ours is put there anew.
         newer_only: refuse to put an older version in place of a newer one, whatever the source.
 
     Raises:
@@ -145,7 +151,10 @@ def plan_package(
         PackageConflict: it does not fit the host, or ``newer_only`` forbids it.
         and as :func:`~canon_ops.operate.package.source.find_source`.
     """
-    installed = installed_distributions(host.python, environ=environ)
+    everything = installed_distributions(host.python, environ=environ)
+    suspects = tuple(dict.fromkeys([OUR_DISTRIBUTION, *unfinished]))
+    half = halves(everything, suspects)
+    installed = {name: one for name, one in everything.items() if one not in half}
     ours = installed.get(OUR_DISTRIBUTION)
     foreign = tuple(installed[one.name] for one in host.facts.foreign if one.name in installed)
     if foreign and not consent:
@@ -163,7 +172,7 @@ def plan_package(
         )
     found = find_source(source, host, environ)
     step = _step(ours, found.wheel)
-    if step is Step.KEPT and not foreign and not anew:
+    if step is Step.KEPT and not foreign and not anew and OUR_DISTRIBUTION not in unfinished:
         return PackagePlan(Step.KEPT, None, installed, because="it is the same, file by file", replaceable=True)
     if step is Step.DOWNGRADED and newer_only:
         raise PackageConflict(f"{ours} in {host.python} is newer than {found.wheel.version}.", fix="canon-ops rollback")
@@ -174,7 +183,14 @@ def plan_package(
     replaces = (*((ours,) if ours else ()), *foreign)
     pins = pinned_by_hermes(installed, host.facts.python, hermes_requires=_checkout_requires(host))
     moves = _tried(host, host.installer, found.wheel, installed, pins, replaces, environ)
-    return PackagePlan(step, found, installed, replaces, moves, pins)
+    moves += tuple(_anew(half, moves))
+    return PackagePlan(step, found, installed, replaces, moves, pins, unfinished=suspects)
+
+
+def _anew(half: Iterable[InstalledDistribution], moves: Iterable[Move]) -> Iterator[Move]:
+    """What the installer takes for installed, and will find gone."""
+    known = {OUR_DISTRIBUTION, *(move.name for move in moves)}
+    return (Move(one.name, None, one.version) for one in half if one.name not in known)
 
 
 def _stays(ours: InstalledDistribution, host: HostInstallation) -> str:

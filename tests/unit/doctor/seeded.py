@@ -140,6 +140,22 @@ def not_installed(clinic: Clinic) -> None:
     shutil.rmtree(site / "canon_hermes_plugin")
 
 
+def installed_by_half(clinic: Clinic) -> None:
+    site_of(clinic.python).joinpath(f"canon_ops-{__version__}.dist-info", "RECORD").unlink()
+
+
+def killed_among_the_packages(clinic: Clinic) -> None:
+    note = {"python": str(clinic.python), "before": [], "brought": ["canon-ops"], "command": "install canon", "runs": 0}
+    clinic.home.joinpath(".canon-ops").mkdir(exist_ok=True)
+    clinic.home.joinpath(".canon-ops", "interrupted.json").write_text(json.dumps(note))
+
+
+def killed_in_an_environment_that_is_gone(clinic: Clinic) -> None:
+    killed_among_the_packages(clinic)
+    file = clinic.home / ".canon-ops" / "interrupted.json"
+    file.write_text(file.read_text().replace(str(clinic.python), str(clinic.user / "gone" / "bin" / "python")))
+
+
 def damaged_installation_record(clinic: Clinic) -> None:
     clinic.home.joinpath(".canon-ops").mkdir()
     clinic.home.joinpath(".canon-ops", "installation.json").write_text('{"v": 1')
@@ -591,6 +607,15 @@ SEEDED = (
     Fault(symbol_with_a_new_argument, {"host.contract": "warning"}, "a parameter tone that ours does not take"),
     Fault(hook_that_is_missing, {"gateway.hooks": "warning"}, "lacks post_tool_call"),
     Fault(not_installed, {"plugin.installed": "error", **NO_PACKAGE}, "canon-ops is not installed in"),
+    Fault(
+        installed_by_half, {"plugin.installed": "error", "plugin.version": "skipped"},
+        f"canon-ops {__version__} is in",
+    ),
+    Fault(
+        killed_among_the_packages, {"config.interrupted": "error"},
+        "install canon was interrupted while it changed the packages of",
+    ),
+    Fault(killed_in_an_environment_that_is_gone, {"config.interrupted": "info"}, "python is gone"),
     Fault(damaged_installation_record, {"plugin.version": "warning"}, "installation.json"),
     Fault(foreign_beside_ours, {"plugin.owner": "error"}, "canon-hermes-plugin 0.14.1"),
     Fault(no_entry_point, {"plugin.entry_point": "error"}, "no such entry point"),

@@ -14,7 +14,7 @@ from canon_ops.cli.tree import leaves
 from canon_ops.doctor.check import Status
 from canon_ops.doctor.mending import choose
 from canon_ops.doctor.registry import CHECKS, select
-from canon_ops.doctor.repair import AddToList, RemoveFromList, Repair, RestorePackage, SetConfig
+from canon_ops.doctor.repair import AddToList, RemoveFromList, Repair, RestorePackage, SetConfig, TakeBackPackage
 from canon_ops.doctor.run import Diagnosis, Verdict
 from canon_ops.errors import ExitCode
 from canon_ops.operate.installation import Installation, Run, record_file
@@ -90,7 +90,7 @@ def test_a_seeded_fault_is_found_where_it_is(fault: Fault, clinic: Clinic) -> No
     assert any(fault.says in message for message in told), told
     assert cures_without_command(diagnosis) == []
 
-    repairs = [one for one in choose(diagnosis, Status.INFO) if not isinstance(repair_of(one), RestorePackage)]
+    repairs = [one for one in choose(diagnosis, Status.INFO) if not isinstance(repair_of(one), PACKAGES)]
     mended = clinic.mend(repairs)
 
     assert mended.refused == ()
@@ -101,6 +101,7 @@ def test_a_seeded_fault_is_found_where_it_is(fault: Fault, clinic: Clinic) -> No
         assert remarks(clinic.examine(ABOUT_FILES)) == left
 
 
+PACKAGES = (RestorePackage, TakeBackPackage)  # what is in the host: see tests/unit/operate/test_package_killed.py
 ABOUT_FILES = select(area=["config", "env", "platform", "settings"], only=["gateway.multiplex", "plugin.enabled"])
 CONFIG_WRITTEN = {"config.parse"}  # a home without config.yaml has one after the first repair
 
