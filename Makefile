@@ -102,7 +102,7 @@ test-heal: $(STAMP)  ## bring comments back into every file of the corpus as two
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_heal_hermes.py tests/property/test_heal.py $(TEST_ARGS)
 
 test-surface: $(STAMP) test-tools  ## every command on every stream as the real script, every width and every kill of the wizard, all shells
-	$(BIN)/python -m pytest tests/acceptance/test_cli_streams.py tests/acceptance/test_cli_setup.py tests/acceptance/test_hermes_setup.py tests/acceptance/test_completion_shells.py tests/unit/hermes/test_homes.py $(TEST_ARGS)
+	$(BIN)/python -m pytest tests/acceptance/test_cli_streams.py tests/acceptance/test_cli_setup.py tests/acceptance/test_hermes_setup.py tests/acceptance/test_completion_shells.py tests/unit/hermes/test_homes.py tests/unit/cli/test_mistyped_home.py $(TEST_ARGS)
 
 test-layouts: $(STAMP)  ## install into every layout of a real Hermes from outside, move from the published plugin, take it back
 	$(BIN)/python -m pytest tests/acceptance/test_layouts.py $(TEST_ARGS)

@@ -24,6 +24,7 @@ from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import CommonOptions, Session, WriteOptions
 from canon_ops.errors import UsageError
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.lean import field_names, late_pattern
 
 __all__ = ["OperatorCommand", "command"]
@@ -43,6 +44,7 @@ class OperatorCommand(click.Command):
         events: the type of ``data`` in the documents that follow each other once it goes on until it is stopped
             (``status --watch``, ``logs -f``); None when it always answers once.
         is_event_stream: it answers while it runs, one JSON object a line (decisions L3).
+        home_need: what it needs of the home that it is called with.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class OperatorCommand(click.Command):
         timeout_s: float | None,
         is_event_stream: bool,
         events: object,
+        home: HomeNeed | None,
         params: list[click.Parameter],
     ) -> None:
         super().__init__(
@@ -78,6 +81,7 @@ class OperatorCommand(click.Command):
         self.writes = writes
         self.is_event_stream = is_event_stream
         self.events = events
+        self.home_need = home or (HomeNeed.NAMED if writes else HomeNeed.THERE)
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         return help_option()
@@ -104,6 +108,7 @@ class OperatorCommand(click.Command):
         """Tell the session whose answers it is about to print."""
         session.words, session.schema_version = self.document_words, self.schema_version
         session.is_event_stream = self.is_event_stream
+        session.home_need = self.home_need
 
     @property
     def document_words(self) -> tuple[str, ...]:
@@ -146,6 +151,7 @@ def command(
     timeout_s: float | None = None,
     is_event_stream: bool = False,
     events: object = None,
+    home: HomeNeed | None = None,
 ) -> Callable[[Callable[..., Result]], OperatorCommand]:
     """Turn a function of (context, its own options) into a command.
 
@@ -157,6 +163,7 @@ def command(
         timeout_s: it uses the network: also take --timeout, with this default, handed over as ``timeout_s``.
         is_event_stream: it answers while it runs, by :meth:`Context.emit`; under ``--json`` one object a line.
         events: it does so when told to go on, from :meth:`Context.follow` on, with data of this type.
+        home: what it needs of the home; unless something else is said, one that is named has to be there.
     """
 
     def declare(function: Callable[..., Result]) -> OperatorCommand:
@@ -171,6 +178,7 @@ def command(
             timeout_s=timeout_s,
             is_event_stream=is_event_stream,
             events=events,
+            home=home,
             params=own,
         )
 

@@ -56,7 +56,6 @@ class ConfigValue:
 
 def get_value(context: Context, key: str) -> Result:
     """Look ``key`` up; exit 1 when it is not there, and when it is a secret that would leave the terminal."""
-    context.home.require_existing()
     path, file = parse_path(key), context.home.config_file
     document = ConfigDocument.parse(read_optional(file) or b"", str(file))
     found = document.find(path)

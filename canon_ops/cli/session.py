@@ -17,6 +17,7 @@ from canon_ops.lean import dataclass, field
 
 if TYPE_CHECKING:
     from canon_ops.cli.terminal import Canvas
+    from canon_ops.hermes.home_need import HomeNeed
     from canon_ops.hermes.homes import HermesHome
     from canon_ops.operate.preferences import Preferences
 
@@ -85,6 +86,7 @@ class Session:
         words: the command's words as far as they are known.
         schema_version: of the command's JSON document.
         is_event_stream: documents follow each other, one a line.
+        home_need: what the command needs of the home; None for one that tells what is in it.
         options: of the command line; until it has been parsed, the defaults and what was asked of the output.
     """
 
@@ -95,6 +97,7 @@ class Session:
     words: tuple[str, ...] = ()
     schema_version: int = 1
     is_event_stream: bool = False
+    home_need: HomeNeed | None = None
     options: CommonOptions = field(default_factory=CommonOptions)
     is_parsed: bool = False
     redact: Redactor = field(init=False)
@@ -129,14 +132,24 @@ class Session:
 
         Raises:
             UsageError, NotFoundError: no such Hermes profile.
+            HomeMissing, HomeForeign: there is no home, and the command needs one.
         """
         if self._home is None:
-            from canon_ops.hermes.homes import resolve_home
+            from canon_ops.hermes.home_need import HomeNeed, look_at, refusal
 
-            options = self.options
-            self._home = resolve_home(self.environ, profile=options.hermes_profile, hermes_home=options.hermes_home)
-            self._name_interrupted(self._home)
+            home = self._chosen_home()
+            if (error := refusal(home, look_at(home), self.home_need or HomeNeed.THERE)) is not None:
+                raise error
+            self._home = home
+            self._name_interrupted(home)
         return self._home
+
+    def _chosen_home(self) -> HermesHome:
+        """The same, whether it is there or not."""
+        from canon_ops.hermes.homes import resolve_home
+
+        options = self.options
+        return self._home or resolve_home(self.environ, profile=options.hermes_profile, hermes_home=options.hermes_home)
 
     def _name_interrupted(self, home: HermesHome) -> None:
         """Say that what a command reads may be half of a change; two looks at the disk where there is none."""
@@ -173,7 +186,7 @@ class Session:
         if not self.is_parsed:
             return None, None
         try:
-            home = self.home()
+            home = self._chosen_home()
         except Exception:  # the envelope of a failure must appear whatever is wrong with the home
             return None, None
         return home.profile_name, str(home.path)

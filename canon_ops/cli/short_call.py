@@ -14,6 +14,7 @@ from typing import Any
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import CommonOptions, Session, WriteOptions
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.lean import dataclass, field, patterns_put_off
 
 __all__ = ["PLAIN_CALLS", "ShortCall", "short_call"]
@@ -60,6 +61,7 @@ class ShortCall:
         """Do what the command does with these words; raises what it raises."""
         session.words, session.is_parsed, session.options = self.words, True, self.options
         if self.write is not None:
+            session.home_need = HomeNeed.NAMED
             session.redact.before_quoting(session.learn_secrets_of_home)
         return _functions()[self.words[1]](Context(session), *self.values, self.write or WriteOptions())
 

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 
-from canon_ops.errors import NotFoundError, OutsideError, UsageError
+from canon_ops.errors import NotFoundError, UsageError
 from canon_ops.hermes.aiming import aimed
 from canon_ops.lean import dataclass, late_pattern
 
@@ -35,7 +35,6 @@ __all__ = [
     "BadProfileName",
     "HermesHome",
     "HomeChoice",
-    "HomeMissing",
     "UnknownProfile",
     "administrator_folder",
     "resolve_home",
@@ -61,12 +60,6 @@ class UnknownProfile(NotFoundError):
     """No such Hermes profile; Hermes itself refuses to start with it."""
 
     code = "hermes_profile_missing"
-
-
-class HomeMissing(OutsideError):
-    """The home that was chosen is no folder."""
-
-    code = "hermes_home_missing"
 
 
 class HomeChoice(Enum):
@@ -118,19 +111,6 @@ class HermesHome:
     @property
     def is_managed(self) -> bool:
         return self.managed_by is not None
-
-    def require_existing(self) -> None:
-        """Refuse to read from a home that is not there: it says nothing about the one that was meant.
-
-        Raises:
-            HomeMissing: there is no such folder.
-        """
-        if not self.path.is_dir():
-            raise HomeMissing(
-                f"There is no Hermes home {self.path}; it was chosen by {self.how.value}",
-                fix=f"{self.command('setup')}   # or choose another: --hermes-home DIR",
-                file=str(self.path),
-            )
 
     def environ(self, base: Mapping[str, str]) -> dict[str, str]:
         """``base`` for a Hermes process of this home."""

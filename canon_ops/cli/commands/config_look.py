@@ -16,6 +16,7 @@ from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.errors import CanonOpsError, ExitCode
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.operate.compare_config import compare_config
 from canon_ops.operate.list_config import ConfigKey, list_config
 from canon_ops.operate.validate_config import ConfigFault, validate_config
@@ -98,7 +99,6 @@ def list_command(context: Context, platforms: tuple[str, ...], every: bool) -> R
     These are the known keys of both platforms, and of Hermes where a platform depends on them; whatever else is in the
     file is not listed.
     """
-    context.home.require_existing()
     meant = platforms or ((context.program.platform,) if context.program.platform else _PLATFORMS)
     found = list_config(context.home, context.environ, meant)
     if not platforms and not any(key.is_set for key in found if key.platform == "borgee"):
@@ -111,7 +111,12 @@ def list_command(context: Context, platforms: tuple[str, ...], every: bool) -> R
     return Result(ConfigKeys(tuple(rows)), (Table(("key", "value", "from", "advice"), cells),))
 
 
-@declare("config path", data=ConfigPath, examples=("canon-ops config path", "$EDITOR $(canon-ops config path)"))
+@declare(
+    "config path",
+    home=HomeNeed.ANY,
+    data=ConfigPath,
+    examples=("canon-ops config path", "$EDITOR $(canon-ops config path)"),
+)
 def path_command(context: Context) -> Result:
     """Print where the Hermes configuration is.
 
@@ -134,7 +139,6 @@ def validate_command(context: Context, strict: bool) -> Result:
 
     The exit code is 1 when something is wrong. Keys that are not known are nobody's business and are not judged.
     """
-    context.home.require_existing()
     file = context.home.config_file
     try:
         document = ConfigDocument.parse(read_optional(file) or b"", str(file))

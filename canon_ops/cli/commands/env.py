@@ -125,7 +125,6 @@ def list_command(context: Context, everything: bool) -> Result:
     Shown is what a gateway started here would have: .env beats the environment of its process. Values are shown of
     known variables only, and never of secret ones.
     """
-    context.home.require_existing()
     found = list_variables(context.home, context.environ, unset=everything)
     rows = [
         (
@@ -157,7 +156,6 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
 
     The exit code is 1 when nothing sets it, and when it is a secret that would leave the terminal.
     """
-    context.home.require_existing()
     found = find_variable(context.home, context.environ, name)
     if found is None:
         problem = Problem(
@@ -270,7 +268,6 @@ def lint_command(context: Context, write: WriteOptions, fix: bool) -> Result:
     The exit code is 1 when something is left. What --fix does keeps every value that the gateway reads,
     and gives the first name its own where a byte-order mark hid it.
     """
-    context.home.require_existing()
     done = EnvFixed((), lint_env(context.home), Written()) if not fix else fix_env(context.writing("env lint", write))
     written = done.written
     notice = _notice(context, written, write)

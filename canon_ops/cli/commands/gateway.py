@@ -61,7 +61,6 @@ def status_command(context: Context) -> Result:
     none runs.
     """
     home = context.home
-    home.require_existing()
     state = read_state(home)
     gateway = read_gateway(home, context.environ, state)
     services = find_services(home, context.environ)
@@ -109,7 +108,6 @@ def restart_command(context: Context, wait_s: float, python: Path | None) -> Res
 
     Asks first. A gateway that somebody started by hand is left to them: no process is ever killed on a guess.
     """
-    context.home.require_existing()
     done = restart_gateway(context.home, context.environ, context.prompts, python=python, wait_s=wait_s)
     was = f", was {done.pid_before}" if done.pid_before else ""
     view: list[Block] = [Line(f"The gateway runs again (pid {done.pid}{was}), after {done.seconds:g} s.", Mark.OK)]

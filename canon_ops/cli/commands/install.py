@@ -18,6 +18,7 @@ from canon_ops.cli.output import Block, Diff, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import UsageError
 from canon_ops.files.transaction import FileChange
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.operate.borgee_answers import BorgeeAnswers
@@ -182,6 +183,7 @@ def platform_of(context: Context) -> PlatformNames:
 
 @declare(
     "install",
+    home=HomeNeed.ANY,
     data=InstallReport | InstallReports,
     writes=True,
     examples=(

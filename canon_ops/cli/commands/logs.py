@@ -66,7 +66,6 @@ def command(
     and worse. With -f it goes on until it is stopped, also when Hermes starts the file anew.
     """
     home = context.home
-    home.require_existing()
     context.session.learn_secrets_of_home()
     file, wanted = log_file(home.path, name), _filter(level.upper(), grep, platform)
     records, end = last_records(file, count, wanted)

@@ -11,6 +11,7 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result, Table
 from canon_ops.cli.session import WriteOptions
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.operate.edit_preferences import PreferenceEdited, edit_preference
 from canon_ops.operate.preferences import PREFERENCES, PreferenceInForce, find_preference
 
@@ -42,7 +43,11 @@ def list_command(context: Context) -> Result:
 
 
 @declare(
-    "preferences set", data=PreferenceEdited, writes=True, examples=("canon-ops preferences set keyring.store keyring",)
+    "preferences set",
+    home=HomeNeed.ANY,
+    data=PreferenceEdited,
+    writes=True,
+    examples=("canon-ops preferences set keyring.store keyring",),
 )
 @click.argument("name", type=_NAMES)
 @click.argument("value")
@@ -55,7 +60,11 @@ def set_command(context: Context, write: WriteOptions, name: str, value: str) ->
 
 
 @declare(
-    "preferences unset", data=PreferenceEdited, writes=True, examples=("canon-ops preferences unset keyring.store",)
+    "preferences unset",
+    home=HomeNeed.ANY,
+    data=PreferenceEdited,
+    writes=True,
+    examples=("canon-ops preferences unset keyring.store",),
 )
 @click.argument("name", type=_NAMES)
 def unset_command(context: Context, write: WriteOptions, name: str) -> Result:

@@ -20,6 +20,7 @@ from canon_ops.cli.errors import Terminated
 from canon_ops.cli.output import Fields, Result
 from canon_ops.errors import OutsideError
 from canon_ops.files.writable import require_place
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
 from canon_ops.operate.setup_answers import SetupAnswers
 from canon_ops.sandbox.options import PROJECTS, CanonOptions, Endpoints, ModelEndpoints, ModelOptions
@@ -77,6 +78,7 @@ def _installation_of(libraries: Sequence[str]) -> str:
 
 @declare(
     "sandbox canon",
+    home=HomeNeed.ANY,
     data=Endpoints,
     is_event_stream=True,
     examples=("canon-ops sandbox canon --auto-approve", "canon-ops sandbox canon --fault send-429:every=5 --json"),

@@ -15,6 +15,7 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.setup_options import answers_options, key_options, last_lines, take_given
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.operate.setup_answers import SetupAnswers, SetupResult, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 from canon_ops.settings.environments import ENVIRONMENTS
@@ -73,6 +74,7 @@ def _answer_options(function: F) -> F:
 
 @declare(
     "setup canon",
+    home=HomeNeed.ANY,
     data=SetupReport,
     writes=True,
     timeout_s=30.0,

@@ -13,6 +13,7 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Line, Mark, Result
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.setup_options import answers_options, key_options, last_lines, take_given
+from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.operate.borgee_answers import BorgeeAnswers, BorgeeSetupResult
 from canon_ops.operate.setup_borgee import setup_borgee
 
@@ -57,6 +58,7 @@ class BorgeeSetupReport:
 
 @declare(
     "setup borgee",
+    home=HomeNeed.ANY,
     data=BorgeeSetupReport,
     writes=True,
     timeout_s=15.0,

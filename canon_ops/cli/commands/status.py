@@ -61,7 +61,6 @@ def command(context: Context, watch: float | None, all_profiles: bool, python: P
     Nothing is asked over the network; `doctor` looks deeper, and says what to do. With --watch it goes on until it is
     stopped.
     """
-    context.home.require_existing()
     if watch is None:
         return _look(context, all_profiles, python)
     context.follow()

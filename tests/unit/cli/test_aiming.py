@@ -45,6 +45,7 @@ def test_the_advice_of_a_failure_works_where_it_is_pasted(program: Runner, home:
     """For people and in the document; the lower floors know of no option."""
     folder = home / "other home"
     folder.mkdir()
+    (folder / "SOUL.md").touch()
 
     told = program("undo", "--hermes-home", str(folder))
     document = program("history", "show", "1", "--hermes-home", str(folder), "--json")

@@ -327,6 +327,8 @@ def test_another_home_and_another_profile(program: Runner, config: Path, tmp_pat
     """--hermes-home and --profile choose the file; both are named in the report."""
     other = tmp_path / "other"
     (config.parent / "profiles" / "work").mkdir(parents=True)
+    other.mkdir()
+    (other / "SOUL.md").touch()
 
     in_other = program("config", "set", "a", "1", "--hermes-home", str(other))
     in_profile = program("config", "set", "a", "1", "-p", "work")

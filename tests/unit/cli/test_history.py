@@ -26,6 +26,8 @@ def config(home: Path) -> Path:
 
 def test_an_empty_history_says_so_to_people_only(program: Runner, home: Path) -> None:
     """No record in a pipe, and an empty list in JSON."""
+    (home / ".hermes").mkdir()
+
     assert program("history", "list").out == ""
     assert program("history", "list", terminal=True).out == "Nothing was changed yet.\n"
     assert program("history", "list", "--json").json["data"] == {"changes": []}

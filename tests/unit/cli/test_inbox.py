@@ -36,6 +36,8 @@ def inbox(home: Path) -> Path:
 
 def test_a_home_without_an_inbox_has_nothing_to_show(program: Runner, home: Path) -> None:
     """Looking makes no file; a receipt that is asked for by number is not found."""
+    (home / ".hermes").mkdir()
+
     assert program("inbox", "list").out == ""
     assert program("inbox", "list", terminal=True).out == "There are no unsettled receipts.\n"
     assert program("inbox", "list", "--session", "x", terminal=True).out == "There are no such receipts.\n"
@@ -43,7 +45,7 @@ def test_a_home_without_an_inbox_has_nothing_to_show(program: Runner, home: Path
     ran = program("inbox", "show", "1")
     assert (ran.code, ran.out) == (1, "")
     assert "no Borgee message has been stored yet" in ran.err
-    assert not (home / ".hermes").exists()
+    assert not any((home / ".hermes").iterdir())
 
 
 def test_what_is_unsettled_comes_first(program: Runner, inbox: Path) -> None:

@@ -35,11 +35,13 @@ def states(path: Path) -> dict[int, str]:
 
 def test_a_home_without_an_outbox_has_nothing_to_show(program: Runner, home: Path) -> None:
     """Looking makes no file; a message that is asked for by number is not found."""
+    (home / ".hermes").mkdir()
+
     assert program("outbox", "list").out == ""
     assert program("outbox", "list", terminal=True).out == "Canon has every answer.\n"
     ran = program("outbox", "show", "1")
     assert (ran.code, ran.out) == (1, "")
-    assert not (home / ".hermes").exists()
+    assert not any((home / ".hermes").iterdir())
 
 
 def test_what_is_owed_is_listed_oldest_first(program: Runner, outbox: Path) -> None:
