@@ -719,7 +719,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'env get'
             printf '%s\t%s\n' \
-                '--reveal' 'Print a secret; into a pipe or a file only with --yes.' \
+                '--reveal' 'Print a masked value; into a pipe or a file only with --yes.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \

@@ -26,6 +26,7 @@ __all__ = [
     "is_public_name",
     "is_secret_name",
     "is_secret_variable",
+    "may_be_shown",
     "near_key",
 ]
 
@@ -113,6 +114,14 @@ def is_secret_variable(variable: str, value: str) -> bool:
 def is_public_name(variable: str) -> bool:
     """Whether the value of a variable may stand in a list or a diff: of names that we know only."""
     return find_key(variable, KeyFile.DOTENV) is not None and not is_secret_name(variable)
+
+
+def may_be_shown(variable: str, value: str) -> bool:
+    """Whether anybody may read this value of a variable: the one rule of every command that shows one.
+
+    A name that we do not know may hold a secret, whatever it is called (docs/decisions/0074-what-env-shows.md).
+    """
+    return is_public_name(variable) and not is_secret_variable(variable, value)
 
 
 def dropped(path: Sequence[str | int]) -> Dropped | None:

@@ -20,7 +20,7 @@ from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.values import parse_value
 from canon_ops.hermes.homes import HermesHome
-from canon_ops.hermes.keys import DENIED_VARIABLES, KeyFile, find_key, is_public_name, is_secret_name
+from canon_ops.hermes.keys import DENIED_VARIABLES, KeyFile, find_key, is_public_name
 from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.advice import way_to_mend
 from canon_ops.operate.dotenv_diff import dotenv_diff
@@ -57,7 +57,7 @@ class EnvEdited:
     """What an edit did, or would do.
 
     Attributes:
-        before, after: the bare texts; None where the file sets nothing. Ask ``is_secret_name`` before showing them.
+        before, after: the bare texts; None where the file sets nothing. Ask ``may_be_shown`` before showing them.
         duplicates: lines that set the same name earlier, and count for nothing.
         to_utf8: the cure of a file that is not UTF-8, which the gateway and the hermes command read differently.
     """
@@ -140,7 +140,7 @@ def fix_env(writing: Writing) -> EnvFixed:
         found, left = lint_dotenv(document.data, file=file), lint_dotenv(after.data, file=file)
         return after
 
-    written = _write(writing, fixed, is_public_name)
+    written = _write(writing, fixed)
     remaining = {(problem.code, problem.name) for problem in left}
     gone = tuple(problem for problem in found if problem.automatic and (problem.code, problem.name) not in remaining)
     return EnvFixed(gone, left, written)
@@ -156,15 +156,13 @@ def _edited(writing: Writing, name: str, edit: Callable[[DotenvDocument], Dotenv
         before, after = document, edit(document)
         return after
 
-    written = _write(writing, once, lambda each: is_public_name(each) or (each == name and not is_secret_name(each)))
+    written = _write(writing, once)
     duplicates = tuple(entry.line for entry in after.entries if entry.name == name and entry.overridden_by is not None)
     cure = None if after.encoding == "utf-8" else as_utf8(after.data, after.file)
     return EnvEdited(name, before.get(name), after.get(name), duplicates, written, cure)
 
 
-def _write(
-    writing: Writing, edit: Callable[[DotenvDocument], DotenvDocument], is_shown: Callable[[str], bool]
-) -> Written:
+def _write(writing: Writing, edit: Callable[[DotenvDocument], DotenvDocument]) -> Written:
     home = writing.home
 
     def once(transaction: Transaction) -> Written:
@@ -174,7 +172,7 @@ def _write(
         if after.data != (data or b""):
             transaction.stage(home.env_file, after.data, private=True)
         changes = transaction.changes()
-        diff = "".join(dotenv_diff(change, is_shown) for change in changes)
+        diff = "".join(dotenv_diff(change, is_public_name) for change in changes)
         return Written(tuple(change.path for change in changes), diff, transaction.commit())
 
     return edit_files(once, lambda: writing.transaction(home.path, refuse=lambda _path: refuse_managed(home)))

@@ -26,7 +26,7 @@ class Variable:
     """One variable in force.
 
     Attributes:
-        value: the bare text: see :func:`is_secret_name` before it is shown.
+        value: the bare text: see :func:`~canon_ops.hermes.keys.may_be_shown` before it is shown.
         platform: whose it is; None for one that nobody here knows.
         place: ``managed``, ``dotenv``, ``process`` or ``default``.
         hides: where the same name stands and does not count, strongest first.

@@ -19,7 +19,7 @@ from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import ExitCode, RefusedError, UsageError
 from canon_ops.files.dotenv_lint import EnvProblem
 from canon_ops.files.dotenv_readers import Reader
-from canon_ops.hermes.keys import KeyFile, find_key, is_public_name, is_secret_name, is_secret_variable, near_key
+from canon_ops.hermes.keys import KeyFile, find_key, is_secret_name, is_secret_variable, may_be_shown, near_key
 from canon_ops.lean import dataclass
 from canon_ops.operate.edit_env import EnvEdited, EnvFixed, fix_env, lint_env, set_variable, unset_variable
 from canon_ops.operate.list_credentials import Place
@@ -62,7 +62,7 @@ class VariableList:
 
 @dataclass(frozen=True, slots=True)
 class VariableFound:
-    """``data`` of ``canon-ops.env.get/1``; ``value`` is null for a secret, and when it is absent."""
+    """``data`` of ``canon-ops.env.get/1``; ``value`` is null where it is masked, and when it is absent."""
 
     name: str
     found: bool
@@ -77,7 +77,7 @@ class EnvChange:
     """``data`` of ``canon-ops.env.set/1`` and ``canon-ops.env.unset/1``.
 
     Attributes:
-        before, after: null for a secret, and where the file sets nothing.
+        before, after: null where they are masked, and where the file sets nothing.
         duplicates: lines that set the same name earlier, and count for nothing.
         also_set_by: what sets the name besides the file: ``process`` when this shell exports another value.
         restart: what makes a running gateway read the change; null when none runs.
@@ -129,9 +129,7 @@ def list_command(context: Context, everything: bool) -> Result:
     rows = [
         (
             each.name,
-            each.value
-            if is_public_name(each.name) and not is_secret_variable(each.name, each.value)
-            else masked_value(context, each.value),
+            each.value if may_be_shown(each.name, each.value) else masked_value(context, each.value),
             place_words(each.place),
             ", ".join(place_words(place) for place in each.hides),
         )
@@ -150,11 +148,12 @@ def list_command(context: Context, everything: bool) -> Result:
     examples=("canon-ops env get CANON_AGENT", "canon-ops env get CANON_API_KEY --reveal"),
 )
 @click.argument("name")
-@click.option("--reveal", is_flag=True, help="Print a secret; into a pipe or a file only with --yes.")
+@click.option("--reveal", is_flag=True, help="Print a masked value; into a pipe or a file only with --yes.")
 def get_command(context: Context, name: str, reveal: bool) -> Result:
     """Print the value that a gateway started here has for a variable.
 
-    The exit code is 1 when nothing sets it, and when it is a secret that would leave the terminal.
+    The exit code is 1 when nothing sets it, and when it is masked and would leave the terminal. As in `env list`, a
+    value is masked when it is secret, and when nobody here knows the variable.
     """
     found = find_variable(context.home, context.environ, name)
     if found is None:
@@ -166,7 +165,7 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
             ),
         )
         return Result(VariableFound(name, False, None, False, None, ()), (), ExitCode.FAILED, (problem,))
-    masked = is_secret_variable(name, found.value)
+    masked = not may_be_shown(name, found.value)
     if masked:
         context.redact.add(found.value)
     report = VariableFound(name, True, None if masked else found.value, masked, found.place, found.hides)
@@ -177,9 +176,19 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
         return Result(report, (Raw(f"{found.value}\n"),), reveals=True)
     if not context.session.for_people and not context.options.json:
         raise RefusedError(
-            f"{name} is secret, and this is no terminal.", fix=f"canon-ops env get {shlex.quote(name)} --reveal --yes"
+            f"{_why_masked(name, found.value)}, and this is no terminal.",
+            fix=f"canon-ops env get {shlex.quote(name)} --reveal --yes",
         )
+    if not context.options.json:
+        again = context.home.own_command(f"env get {shlex.quote(name)} --reveal")
+        context.say(f"{_why_masked(name, found.value)}; to see it: {again}")
     return Result(report, (Raw(f"{Secret(found.value).hint()}\n"),))
+
+
+def _why_masked(name: str, value: str) -> str:
+    if is_secret_variable(name, value):
+        return f"{name} is secret"
+    return f"The variable {name} is not known here: its value may be secret"
 
 
 def _readers(_ctx: click.Context, _option: click.Parameter, text: str) -> frozenset[Reader]:
@@ -297,7 +306,8 @@ def _agree_to_reveal(context: Context, name: str) -> None:
         raise UsageError("No secret is ever put into JSON.", fix=f"canon-ops env get {shlex.quote(name)} --reveal")
     if not context.session.streams.out.is_terminal and not context.options.yes:
         raise RefusedError(
-            f"{name} is secret, and stdout is no terminal.", fix=f"canon-ops env get {shlex.quote(name)} --reveal --yes"
+            f"{name} may be secret, and stdout is no terminal.",
+            fix=f"canon-ops env get {shlex.quote(name)} --reveal --yes",
         )
 
 
@@ -309,7 +319,7 @@ def _hint_at_typo(context: Context, name: str) -> None:
 
 def _edited(context: Context, done: EnvEdited, write: WriteOptions) -> Result:
     written, name = done.written, done.name
-    masked = any(is_secret_variable(name, value or "") for value in (done.before, done.after))
+    masked = not all(may_be_shown(name, value or "") for value in (done.before, done.after))
     notice = _notice(context, written, write)
     shell = context.environ.get(name)
     report = EnvChange(
@@ -345,5 +355,5 @@ def _notice(context: Context, written: Written, write: WriteOptions) -> str | No
 
 
 def _reported(each: Variable) -> VariableReport:
-    masked = not is_public_name(each.name) or is_secret_variable(each.name, each.value)
+    masked = not may_be_shown(each.name, each.value)
     return VariableReport(each.name, None if masked else each.value, masked, each.platform, each.place, each.hides)

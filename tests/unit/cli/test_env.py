@@ -332,7 +332,7 @@ class TestLooking:
         """References filled in, escapes resolved, the last line."""
         user.write_env('A=x\nB="${A}\\ty" # note\n')
 
-        assert program("env", "get", "B").out == "x\ty\n"
+        assert program("env", "get", "B", "--reveal", "--yes").out == "x\ty\n"
 
     def test_absence_is_exit_1(self, program: Runner, user: User) -> None:
         """With a document under --json; a name without = sets nothing."""
@@ -362,6 +362,52 @@ class TestLooking:
         assert (program(*call).code, program(*call).out) == (1, "")
         assert program(*call, "--json", "--yes").code == 2
         assert KEY not in program(*call, "--json", "--yes").out
+
+
+# A name, a value that it may have, and whether that is shown.
+NAMES = [
+    pytest.param("CANON_AGENT", "desk-0123456789", True, id="known"),
+    pytest.param("CANON_BASE_URL", "https://u:hunter2-0123@h", False, id="known, with a password in it"),
+    pytest.param("CANON_API_KEY", KEY, False, id="known secret"),
+    pytest.param("GITHUB_TOKEN", KEY, False, id="secret by its name"),
+    pytest.param("DATABASE_URL", "postgres://u:hunter2-0123@db", False, id="unknown, with a password in it"),
+    pytest.param("MY_VALUE", KEY, False, id="unknown"),
+    pytest.param("TZ", "Europe/Paris-0123", False, id="unknown here, though no secret"),
+    pytest.param("CANON_AGENTS", KEY, False, id="misspelt"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "is_shown"), NAMES)
+def test_one_rule_says_whose_value_is_shown(name: str, value: str, is_shown: bool, program: Runner, user: User) -> None:
+    """In a list, alone, as the old and the new value of an edit, in its difference, and in the history."""
+    user.write_env(f"{name}={value}\n")
+    looks = [("list",), ("get", name), ("unset", name, "--dry-run", "--diff")]
+    told = [program("env", *look, *form) for look in looks for form in ((), ("--json",))]
+    told += [program("env", "set", name, "--stdin", "--diff", *form, stdin="else") for form in (("--json",), ())]
+    told.append(program("history", "show", told[-2].json["data"]["history_id"]))
+
+    saying = [value in ran.out + ran.err for ran in told]
+    assert saying == [is_shown] * 6 + [is_shown, False, is_shown], told  # the second edit changes nothing any more
+    edited = told[-3].json["data"]
+    assert [edited["masked"], edited["before"] is None, edited["after"] is None] == [not is_shown] * 3
+    if not is_shown:
+        assert program("env", "get", name, "--reveal", "--yes").out == "else\n"
+        assert told[1].json["data"]["variables"][0]["value"] is None
+
+
+def test_an_unknown_variable_is_not_called_a_secret(program: Runner, user: User) -> None:
+    """Why it is not shown, and what shows it, in a pipe and at a terminal."""
+    user.write_env("TZ=Europe/Paris\n")
+
+    piped, shown = program("env", "get", "TZ"), program("env", "get", "TZ", terminal=True)
+
+    assert (piped.code, piped.out) == (1, "")
+    assert "The variable TZ is not known here: its value may be secret, and this is no terminal." in (
+        piped.err.replace("\n       ", " ")
+    )
+    assert "fix: canon-ops env get TZ --reveal --yes" in piped.err
+    assert shown.code == 0 and "Paris" not in shown.out
+    assert "canon-ops env get TZ --reveal" in shown.err
 
 
 class TestLint:
