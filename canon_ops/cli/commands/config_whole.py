@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
     """Edit the Hermes configuration in your editor; nothing that Hermes cannot read is saved.
 
     A copy is opened in $VISUAL or $EDITOR. When it is closed the text is checked, the difference is shown, and it is
-    written after consent. A broken text is opened again.
+    written after consent. A broken text is opened again. With --dry-run the difference is all that is left of it.
     """
     writing = context.writing("config edit", write)
 
@@ -130,14 +130,16 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
 
     written = edit_in_editor(writing, editor_of(context.environ), context.prompts, show_and_write)
     report = ConfigWritten(written.changed, written.files, written.diff, written.history_id, write.dry_run)
-    what = f"{_verb(write)} {context.home.config_file.name}." if written.changed else "Nothing was changed."
+    what = f"{_verb(write)} {context.home.config_file.name}" if written.changed else "Nothing was changed"
+    if written.changed and write.dry_run:
+        what += "; what was typed in the editor is not kept"
     return Result(
         report,
         (
             first_line(context, written),
-            Line(what, Mark.OK),
+            Line(f"{what}.", Mark.OK),
             *restart_line(context, written, write),
-            *diff_of(written, write),
+            *diff_of(written, replace(write, diff=write.diff or write.dry_run)),
         ),
     )
 

@@ -394,6 +394,23 @@ def test_edit_saves_what_the_editor_left(
     assert config.read_text() == CONFIG + "a: 1\n"
 
 
+@pytest.mark.parametrize("options", [(), ("--diff",), ("--json",)], ids=["dry", "diff", "json"])
+def test_a_rehearsed_edit_shows_what_it_would_write(
+    options: tuple[str, ...], program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has typed it: the difference once, and that the text is not kept; the file and its folder stay."""
+    monkeypatch.setenv("EDITOR", editor(tmp_path, CONFIG + "a: 1\n"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    ran = program("config", "edit", "--dry-run", *options)
+
+    assert (ran.code, config.read_text()) == (0, CONFIG)
+    assert (ran.out + ran.err).count("+a: 1") == 1
+    if "--json" not in options:
+        assert "Would change config.yaml; what was typed in the editor is not kept.\n" in ran.out
+    assert not list(tmp_path.glob("canon-ops-*"))
+
+
 def test_edit_opens_a_broken_text_again(
     program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
