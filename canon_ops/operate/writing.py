@@ -15,7 +15,7 @@ from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import expect_unchanged, sparing_comments
-from canon_ops.operate.prompts import Prompts, Question
+from canon_ops.operate.prompts import Prompts, Question, Unattended
 from canon_ops.settings.profiles import AgentsFile
 from canon_ops.settings.secret import SECRET_MARK
 
@@ -149,4 +149,6 @@ def require_consent(prompts: Prompts, question: str) -> None:
         ConsentMissing: they do not, or nobody can be asked and ``--yes`` was not given.
     """
     if not prompts.confirm(Question(question, "--yes"), default=False):
-        raise ConsentMissing(f"Not agreed: {question}", fix="add --yes")
+        nobody_was_asked = isinstance(prompts, Unattended)
+        fix = "add --yes" if nobody_was_asked else "run it again, and answer yes"
+        raise ConsentMissing(f"Not agreed: {question}", fix=fix)

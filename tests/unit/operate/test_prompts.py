@@ -10,6 +10,8 @@ import pytest
 import canon_ops
 from canon_ops.errors import ExitCode
 from canon_ops.operate.prompts import Choice, MissingAnswer, Prompts, Question, Unattended
+from canon_ops.operate.writing import ConsentMissing, require_consent
+from tests.support.scripted_prompts import ScriptedPrompts
 
 PHONE = Question("Owner's phone number", "--owner-phone")
 
@@ -38,6 +40,21 @@ def test_defaults_answer_for_nobody() -> None:
     assert prompts.confirm(PHONE, default=True) is True
     assert prompts.confirm(PHONE, default=False) is False
     assert Unattended(yes=True).confirm(PHONE, default=False) is True
+
+
+@pytest.mark.parametrize(
+    ("prompts", "cure"),
+    [
+        pytest.param(Unattended(), "add --yes", id="nobody could be asked"),
+        pytest.param(ScriptedPrompts(("--yes", False)), "run it again, and answer yes", id="a person said no"),
+    ],
+)
+def test_a_refusal_is_cured_where_it_came_from(prompts: Prompts, cure: str) -> None:
+    """Who was asked and said no is not told of the option that does not ask."""
+    with pytest.raises(ConsentMissing, match=r"Not agreed: Write this\?") as caught:
+        require_consent(prompts, "Write this?")
+
+    assert (caught.value.fix, caught.value.exit_code) == (cure, ExitCode.USAGE)
 
 
 def test_notes_and_progress_are_said() -> None:
