@@ -10,6 +10,7 @@ import json
 import pkgutil
 import shlex
 import subprocess
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -82,6 +83,8 @@ class Question:
             raise HostUnusable(
                 f"{python} cannot be started: {exc.strerror}.", fix=f"ls -l {shlex.quote(str(python))}"
             ) from exc
+        # A signal may leave the thread that waits behind. What came before the child is taken away after it.
+        self._end = weakref.finalize(self, _end, self._child)
         self._ask({"v": _PROTOCOL} | dict(request))
 
     def _ask(self, request: Mapping[str, Any]) -> None:
@@ -125,12 +128,16 @@ class Question:
     def abandon(self) -> None:
         """End the child if it still runs."""
         child = self._child
-        if child.poll() is None:
-            child.kill()
+        self._end()
         for pipe in (child.stdout, child.stderr):
             if pipe is not None:
                 pipe.close()
-        child.wait()
+
+
+def _end(child: Child) -> None:
+    if child.poll() is None:
+        child.kill()
+    child.wait()
 
 
 def try_by_hand(python: Path) -> str:
