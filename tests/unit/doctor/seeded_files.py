@@ -183,6 +183,11 @@ def env_for_everybody(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").chmod(0o644)
 
 
+def env_for_the_group(clinic: Clinic) -> None:
+    clinic.write_env("CANON_ALLOW_ALL_USERS=true\nOPENAI_API_KEY=sk-0123456789abcdef\n")
+    clinic.home.joinpath(".env").chmod(0o640)
+
+
 def env_that_others_may_change(clinic: Clinic) -> None:
     clinic.home.joinpath(".env").chmod(0o662)
 
@@ -279,6 +284,7 @@ FILE_FAULTS = (
     ),
     Fault(open_quote, {"env.parse": "warning"}, "a quote is opened and not closed"),
     Fault(env_for_everybody, {"env.mode": "error"}, "others can read OPENAI_API_KEY"),
+    Fault(env_for_the_group, {"env.mode": "error"}, "mode 0640: others can read OPENAI_API_KEY"),
     Fault(env_that_others_may_change, {"env.mode": "error"}, "others can change it"),
     Fault(shell_with_another_value, {"env.shadowed": "warning"}, "another CANON_HOME_CHANNEL than .env"),
     Fault(profiles_for_everybody, {"creds.agents_file": "error"}, "has mode 0644: others can read the keys"),
