@@ -149,6 +149,6 @@ def require_consent(prompts: Prompts, question: str) -> None:
         ConsentMissing: they do not, or nobody can be asked and ``--yes`` was not given.
     """
     if not prompts.confirm(Question(question, "--yes"), default=False):
-        nobody_was_asked = isinstance(prompts, Unattended)
-        fix = "add --yes" if nobody_was_asked else "run it again, and answer yes"
-        raise ConsentMissing(f"Not agreed: {question}", fix=fix)
+        if isinstance(prompts, Unattended):
+            raise ConsentMissing(f"Nobody could be asked: {question}", fix="add --yes")
+        raise ConsentMissing(f"Not agreed: {question}", fix="run it again, and answer yes")
