@@ -3,7 +3,7 @@
 An inbox of a home that is not there holds nothing, and so does the one of a volume that is not mounted. So a command
 that looks at a home, or changes one, needs it to be there, and to be one: a folder that somebody named holds at least
 one name that Hermes or this tool puts into a home. Those that Hermes chooses by itself are not looked into, because
-nobody typed them (docs/decisions/0073-a-home-has-to-be-there.md).
+nobody typed them (docs/decisions/0075-a-home-has-to-be-there.md).
 
 The decision is :func:`refusal`, without the disk; :func:`look_at` is the look that it needs.
 """

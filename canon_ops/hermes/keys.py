@@ -119,7 +119,7 @@ def is_public_name(variable: str) -> bool:
 def may_be_shown(variable: str, value: str) -> bool:
     """Whether anybody may read this value of a variable: the one rule of every command that shows one.
 
-    A name that we do not know may hold a secret, whatever it is called (docs/decisions/0074-what-env-shows.md).
+    A name that we do not know may hold a secret, whatever it is called (docs/decisions/0076-what-env-shows.md).
     """
     return is_public_name(variable) and not is_secret_variable(variable, value)
 
