@@ -72,8 +72,8 @@ CHECKS = (
             "Gateway and commands read a mixture: one file is new already, another one still old, or the host has half "
             "of a package, which looks installed.",
             "Run any command of canon-ops that writes; it finishes the change before it begins. The texts from before "
-            "and after are in .canon-ops/pending of the home. Packages: the same command again finishes them, "
-            "canon-ops rollback puts them back as they were.",
+            "and after are in .canon-ops/pending of the home. Packages: the same command again finishes them; "
+            "to have them as they were: canon-ops rollback.",
             ("config.yaml", ".env", "agents.json"),
         ),
     ),
