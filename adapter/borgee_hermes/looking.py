@@ -7,20 +7,25 @@ Source: command-line contract, status; Borgee 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from borgee_hermes.inbox.place import inbox_file
 from canon_ops.errors import CanonOpsError
-from canon_ops.operate.status_parts import InboxSeen
+from canon_ops.operate.status_parts import InboxSeen, ReadInbox
 
 __all__ = ["INBOXES", "read_inbox"]
 
 
-def read_inbox(home: Path) -> InboxSeen | None:
-    """What the inbox of a home says; None where there is none."""
+def read_inbox(home: Path, *, is_owned: bool) -> InboxSeen | None:
+    """What the inbox of a home says; None where there is none.
+
+    Args:
+        is_owned: a gateway runs. What one that is gone had in work does not run: it is in doubt.
+    """
     file = inbox_file(home)
     if not file.exists():
         return None
@@ -30,12 +35,13 @@ def read_inbox(home: Path) -> InboxSeen | None:
     from canon_ops.durable import read_once
 
     try:
-        found = read_once(file, SCHEMA, stats)
+        found = read_once(file, SCHEMA, partial(stats, is_owned=is_owned))
     except CanonOpsError as error:
         return InboxSeen(0, 0, 0, 0, error.what)
     counts = found.by_status
-    in_doubt = counts[Status.QUARANTINED] + counts[Status.IN_DOUBT]
-    return InboxSeen(counts[Status.PENDING], counts[Status.PROCESSING], in_doubt, len(found.blocked))
+    in_doubt, claimed = counts[Status.QUARANTINED] + counts[Status.IN_DOUBT], counts[Status.PROCESSING]
+    running = claimed if is_owned else 0
+    return InboxSeen(counts[Status.PENDING], running, in_doubt + claimed - running, len(found.blocked))
 
 
-INBOXES: Final[Mapping[str, Callable[[Path], InboxSeen | None]]] = MappingProxyType({"borgee": read_inbox})
+INBOXES: Final[Mapping[str, ReadInbox]] = MappingProxyType({"borgee": read_inbox})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import stat
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,7 @@ def look_at_gateway(examination: Examination) -> Answer:
     """``borgee.gateway``: what a gateway that runs says of Borgee; gateway.running tells whether one does."""
     state = examination.gateway()
     if state is None or not state.is_alive:
-        return Finding(Status.OK, "No gateway runs, so none is without Borgee.")
+        return Finding(Status.OK, "No gateway runs, so there is no connection to look at.")
     entry = state.platforms.get("borgee")
     restart = Fix(examination.home.command("gateway restart") + "   (after the other findings are mended)")
     if entry is None:
@@ -69,7 +70,7 @@ def look_at_inbox(examination: Examination) -> Answer:
     if (opened := _open_to_others(path)) is not None:
         return opened
     try:
-        damage, stats = read_once(path, SCHEMA, _read)
+        damage, stats = read_once(path, SCHEMA, partial(_read, is_owned=_is_owned(examination)))
     except DurableError as error:
         return from_error(Status.ERROR, error)
     if damage:
@@ -101,15 +102,24 @@ def _open_to_others(file: Path) -> Finding | None:
     return Finding(Status.ERROR, told, fix, Place(str(file)))
 
 
-def _read(snapshot: Snapshot) -> tuple[tuple[str, ...], Stats]:
-    return find_damage(snapshot), operator.stats(snapshot)
+def _read(snapshot: Snapshot, *, is_owned: bool) -> tuple[tuple[str, ...], Stats]:
+    return find_damage(snapshot), operator.stats(snapshot, is_owned=is_owned)
+
+
+def _is_owned(examination: Examination) -> bool:
+    """Whether somebody works on what is claimed; a gateway of which nothing can be read may be at work."""
+    try:
+        state = examination.gateway()
+    except FactMissing:
+        return True
+    return state is not None and state.is_alive
 
 
 def look_at_quarantine(examination: Examination) -> Answer:
     """``borgee.quarantine``: a row for each session that waits for a person. Source: Borgee 4.10, W1."""
     path = inbox_file(examination.home.path)
     try:
-        blocked = read_once(path, SCHEMA, operator.stats).blocked
+        blocked = read_once(path, SCHEMA, partial(operator.stats, is_owned=_is_owned(examination))).blocked
     except NoDatabase:
         blocked = ()
     except DurableError as error:

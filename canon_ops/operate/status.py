@@ -36,6 +36,7 @@ from canon_ops.operate.status_parts import (
     InboxSeen,
     InTheWay,
     PlatformSeen,
+    ReadInbox,
     UnseenSeen,
 )
 from canon_ops.operate.unseen import gateway_lag
@@ -45,7 +46,6 @@ from canon_ops.settings.pending import PendingFile
 __all__ = ["read_gateway", "read_status"]
 
 T = TypeVar("T")
-ReadInbox = Callable[[Path], "InboxSeen | None"]
 
 
 def read_status(
@@ -80,8 +80,14 @@ def read_status(
     gateway = None if is_unread else part("gateway", lambda: read_gateway(home, environ, state, system=system))
     config = part("platforms", lambda: read_config(home.config_file))
     host = part("host", lambda: _host(home, environ, python))
+    is_owned = is_unread or (state is not None and state.is_alive)
+
+    def look_into(name: str) -> InboxSeen | None:
+        read = inboxes.get(name)
+        return read(home.path, is_owned=is_owned) if read else None
+
     platforms = (
-        tuple(_platform(home, config, state, names, now_ms, inboxes.get(names.name)) for names in PLATFORMS.values())
+        tuple(_platform(home, config, state, names, now_ms, look_into(names.name)) for names in PLATFORMS.values())
         if config
         else None
     )
@@ -138,7 +144,7 @@ def _platform(
     state: GatewayState | None,
     names: PlatformNames,
     now_ms: int,
-    read_inbox: ReadInbox | None,
+    inbox: InboxSeen | None,
 ) -> PlatformSeen:
     entry = state.platforms.get(names.name) if state and state.is_alive else None
     enabled = names.plugin in (config.enabled_plugins or ()) and names.plugin not in config.disabled_plugins
@@ -150,7 +156,7 @@ def _platform(
         entry.state if entry else None,
         entry.error_message if entry else None,
         _health(home, names, state, now_ms),
-        read_inbox(home.path) if read_inbox is not None else None,
+        inbox,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 __all__ = [
     "ApprovalsSeen",
@@ -15,6 +16,7 @@ __all__ = [
     "InTheWay",
     "InboxSeen",
     "PlatformSeen",
+    "ReadInbox",
     "UnseenSeen",
 ]
 
@@ -65,7 +67,7 @@ class InboxSeen:
 
     Attributes:
         pending: messages that wait for a turn.
-        running: messages whose turn runs, as the file says.
+        running: messages whose turn runs; none where no gateway runs.
         in_doubt: messages that only a person can settle; ``blocked`` sessions wait behind them.
         trouble: why the file could not be read; the counts are zero then.
     """
@@ -75,6 +77,12 @@ class InboxSeen:
     in_doubt: int
     blocked: int
     trouble: str | None = None
+
+
+class ReadInbox(Protocol):
+    """Reads the inbox of a platform, which knows its file; None where there is none."""
+
+    def __call__(self, home: Path, *, is_owned: bool) -> InboxSeen | None: ...
 
 
 @dataclass(frozen=True, slots=True)

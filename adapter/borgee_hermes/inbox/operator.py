@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from borgee_hermes.inbox.problems import RiskNotConfirmed
-from borgee_hermes.inbox.records import Outcome, Receipt, Status
+from borgee_hermes.inbox.records import UNDECIDED, Outcome, Receipt, Status
 from borgee_hermes.inbox.store import (
     MOVE_WATERMARK,
     get,
@@ -37,15 +37,15 @@ BLOCKED = """
         (SELECT count(*) FROM receipts waiting
          WHERE waiting.session_key = stuck.session_key AND waiting.status = 'pending'
             AND waiting.ingest_seq > min(stuck.ingest_seq)) AS waiting
-    FROM receipts stuck WHERE stuck.status IN ('quarantined', 'in_doubt')
+    FROM receipts stuck WHERE stuck.status IN (SELECT value FROM json_each(:undecided))
     GROUP BY stuck.session_key ORDER BY by_seq"""
 OLDEST_PENDING = "SELECT min(created_at) FROM receipts WHERE status = 'pending'"
 # The same without what waits for a person: a gateway should have taken it up.
 OLDEST_FREE = """
     SELECT min(created_at) FROM receipts waiting WHERE status = 'pending' AND NOT EXISTS (
         SELECT 1 FROM receipts stuck
-        WHERE stuck.session_key = waiting.session_key AND stuck.status IN ('quarantined', 'in_doubt')
-            AND stuck.ingest_seq < waiting.ingest_seq)"""
+        WHERE stuck.session_key = waiting.session_key AND stuck.ingest_seq < waiting.ingest_seq
+            AND stuck.status IN (SELECT value FROM json_each(:undecided)))"""
 OUTBOUND = "SELECT count(*) FROM outbound_messages"
 DISCARD = """
     UPDATE receipts SET status = 'failed', outcome = :outcome, updated_at = :now_s
@@ -91,22 +91,32 @@ def listed(
     snapshot: Snapshot, statuses: Collection[Status], *, session_key: str | None = None, limit: int = 50
 ) -> list[Receipt]:
     """The newest receipts in these states, newest first."""
-    words = "[" + ",".join(f'"{status.value}"' for status in sorted(statuses)) + "]"
-    values = {"statuses": words, "session": session_key, "limit": limit}
+    values = {"statuses": _words(statuses), "session": session_key, "limit": limit}
     return [receipt_of(row) for row in snapshot.all(LISTED, values)]
 
 
-def stats(snapshot: Snapshot) -> Stats:
-    """Counts, blocked sessions, watermark."""
+def stats(snapshot: Snapshot, *, is_owned: bool = True) -> Stats:
+    """Counts, blocked sessions, watermark.
+
+    Args:
+        is_owned: whether somebody works on what is claimed; where nobody does, that too waits for a person.
+    """
+    undecided = {"undecided": _words(UNDECIDED - {Status.PROCESSING} if is_owned else UNDECIDED)}
     counts = {Status(row["status"]): row["receipts"] for row in snapshot.all(BY_STATUS)}
     return Stats(
         by_status={status: counts.get(status, 0) for status in Status},
-        blocked=tuple(Blocked(row["session_key"], row["by_seq"], row["waiting"]) for row in snapshot.all(BLOCKED)),
+        blocked=tuple(
+            Blocked(row["session_key"], row["by_seq"], row["waiting"]) for row in snapshot.all(BLOCKED, undecided)
+        ),
         watermark=terminal_watermark(snapshot),
         oldest_pending_s=snapshot.value(OLDEST_PENDING),
-        oldest_free_s=snapshot.value(OLDEST_FREE),
+        oldest_free_s=snapshot.value(OLDEST_FREE, undecided),
         outbound=snapshot.value(OUTBOUND),
     )
+
+
+def _words(statuses: Collection[Status]) -> str:
+    return "[" + ",".join(f'"{status.value}"' for status in sorted(statuses)) + "]"
 
 
 def discard(transaction: Transaction, seq: int, *, now_s: float) -> bool:

@@ -65,7 +65,7 @@ def status_command(context: Context) -> Result:
     gateway = read_gateway(home, context.environ, state)
     services = find_services(home, context.environ)
     platforms = state.platforms if state and state.is_alive else {}
-    inbox = read_inbox(home.path)
+    inbox = read_inbox(home.path, is_owned=gateway.is_running)
     report = GatewayReport(gateway.is_running, gateway, platforms, tuple(map(_service, services)), inbox)
     view: list[Block] = [Fields([("Hermes profile", f"{home.profile_name} ({home.path})")])]
     view.append(Item(Mark.OK if gateway.is_running else Mark.ERROR, "gateway", gateway_words(gateway)))

@@ -28,8 +28,9 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Result, Table
 from canon_ops.durable import read_once
 from canon_ops.durable.problems import NoDatabase
-from canon_ops.errors import ExitCode, NotFoundError
+from canon_ops.errors import CanonOpsError, ExitCode, NotFoundError
 from canon_ops.hermes.discovery import find_host
+from canon_ops.hermes.gateway import read_state
 from canon_ops.hermes.session_reset import reset_session
 from canon_ops.operate.writing import require_consent
 
@@ -154,7 +155,7 @@ def list_command(context: Context, statuses: tuple[str, ...], session_key: str |
 
     Without --status these are the unsettled ones: what waits, runs, or is in doubt. A quarantined receipt was in
     work when its gateway ended, or took too long. It blocks later messages of its session until you discard or
-    requeue it.
+    requeue it. So does one that is still processing where no gateway runs.
     """
     wanted = tuple(Status(word) for word in statuses) or _UNSETTLED
     try:
@@ -172,7 +173,21 @@ def list_command(context: Context, statuses: tuple[str, ...], session_key: str |
         for each in found
     ]
     table = Table(("seq", "status", "session", "text", "updated"), rows, right=frozenset({0}))
-    return Result(InboxList(tuple(_row(each) for each in found)), (table,))
+    return Result(InboxList(tuple(_row(each) for each in found)), (table, *_to_decide(context, found)))
+
+
+def _to_decide(context: Context, shown: Sequence[Receipt]) -> list[Block]:
+    """What a person has to decide about, and how to go on."""
+    waiting = UNDECIDED - {Status.PROCESSING} if _is_owned(context) else UNDECIDED
+    found = [each for each in shown if each.status in waiting]
+    if not found:
+        return []
+    many = "1 receipt waits" if len(found) == 1 else f"{len(found)} receipts wait"
+    told = f"{many} for a decision: nobody knows how far the turn came."
+    if any(each.status is Status.PROCESSING for each in found):
+        told += " No gateway runs, so what is processing was interrupted."
+    step = context.home.own_command(f"inbox show {found[-1].ingest_seq}")
+    return [Line(told, Mark.WARNING, for_people_only=True), Line(f"Next: {step}", for_people_only=True)]
 
 
 @declare("inbox show", data=ReceiptReport, examples=("canon-ops inbox show 42",))
@@ -184,7 +199,8 @@ def show_command(context: Context, seq: int) -> Result:
     """
     path = inbox_file(context.home.path)
     receipt = _found(path, seq)
-    blocked = read_once(path, SCHEMA, operator.stats).blocked
+    is_owned = _is_owned(context)
+    blocked = read_once(path, SCHEMA, partial(operator.stats, is_owned=is_owned)).blocked
     behind = next((each.waiting for each in blocked if each.by_seq == seq), 0)
     report = ReceiptReport(
         receipt=_row(receipt),
@@ -200,14 +216,15 @@ def show_command(context: Context, seq: int) -> Result:
         error=receipt.error,
         waiting_behind=behind,
     )
-    return Result(report, _shown(receipt, behind))
+    return Result(report, _shown(receipt, behind, is_owned=is_owned))
 
 
 @declare("inbox stats", data=InboxStats, examples=("canon-ops inbox stats", "canon-ops inbox stats --json"))
 def stats_command(context: Context) -> Result:
     """Count receipts, and name the sessions that wait for a person."""
     try:
-        found = read_once(inbox_file(context.home.path), SCHEMA, operator.stats)
+        look = partial(operator.stats, is_owned=_is_owned(context))
+        found = read_once(inbox_file(context.home.path), SCHEMA, look)
     except NoDatabase:
         nothing = InboxStats(False, {status.value: 0 for status in Status}, (), 0, None, 0)
         return Result(nothing, (Line("This Hermes profile has no Borgee inbox yet."),))
@@ -268,6 +285,15 @@ def requeue_command(context: Context, seq: int, confirm: bool) -> Result:
     return _decide(context, Request("requeue", seq, confirm), None)
 
 
+def _is_owned(context: Context) -> bool:
+    """Whether a gateway works on what is claimed; one of which nothing can be read may."""
+    try:
+        state = read_state(context.home)
+    except CanonOpsError:
+        return True
+    return state is not None and state.is_alive
+
+
 def _found(path: Path, seq: int) -> Receipt:
     try:
         receipt = read_once(path, SCHEMA, store.get, seq)
@@ -300,6 +326,8 @@ def _decide(context: Context, request: Request, question: str | None) -> Result:
         return Result(Decision(seq, False, None), (Line(said, Mark.INFO),), ExitCode.FAILED)
     verb = "Discarded" if request.op == "discard" else "Requeued"
     by = "by the running gateway" if where is Where.GATEWAY else "here; no gateway owns the inbox"
+    if request.op == "requeue" and where is Where.HERE:
+        by += ", so it waits for one"
     return Result(Decision(seq, True, where.value), (Line(f"{verb} receipt {seq} ({by}).", Mark.OK),))
 
 
@@ -325,7 +353,7 @@ def _row(receipt: Receipt) -> ReceiptRow:
     )
 
 
-def _shown(receipt: Receipt, behind: int) -> Sequence[Block]:
+def _shown(receipt: Receipt, behind: int, *, is_owned: bool) -> Sequence[Block]:
     pairs = [
         ("status", receipt.status.value),
         ("session", receipt.session_key),
@@ -338,15 +366,17 @@ def _shown(receipt: Receipt, behind: int) -> Sequence[Block]:
         ("received", _time(receipt.created_at)),
         ("updated", _time(receipt.updated_at)),
     ]
-    if receipt.status not in (Status.QUARANTINED, Status.IN_DOUBT):
+    is_interrupted = receipt.status is Status.PROCESSING and not is_owned
+    if receipt.status not in (Status.QUARANTINED, Status.IN_DOUBT) and not is_interrupted:
         return (Fields(pairs),)
-    advice = Item(
-        Mark.WARNING,
-        receipt.status.value.replace("_", " "),
-        f"nobody knows how far its turn came; {_later(behind)}",
-        fix=f"canon-ops inbox discard {receipt.ingest_seq}, or {requeue_advice(receipt.ingest_seq)}",
+    state = "interrupted" if is_interrupted else receipt.status.value.replace("_", " ")
+    give_up = f"canon-ops inbox discard {receipt.ingest_seq}"
+    return (
+        Fields(pairs),
+        Item(Mark.WARNING, state, f"nobody knows how far its turn came; {_later(behind)}"),
+        Item(Mark.INFO, "give it up", "its message is never run", fix=give_up),
+        Item(Mark.INFO, "or run it", "what it did already may come twice", fix=requeue_advice(receipt.ingest_seq)),
     )
-    return (Fields(pairs), advice)
 
 
 def _author(receipt: Receipt) -> str:

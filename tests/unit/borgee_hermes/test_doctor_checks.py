@@ -305,6 +305,12 @@ def in_doubt(ward: Ward) -> None:
     ward.clock = ManualClock(int(NOW_S * 1000))
 
 
+def left_by_a_kill(ward: Ward) -> None:
+    ward.receive("processing")
+    ward.receive("pending")
+    ward.clock = ManualClock(int(NOW_S * 1000) + 3_600_000)
+
+
 def messages_that_nobody_works_off_beside_a_decision(ward: Ward) -> None:
     in_doubt(ward)
     ward.receive("pending", session="agent:main:borgee:dm:free")
@@ -364,6 +370,7 @@ FAULTS: list[tuple[Seed, dict[str, str], str]] = [
     (no_inbox_at_all_but_a_text, {"inbox": "error", "quarantine": "skipped"}, "inbox.sqlite3"),
     (messages_that_nobody_works_off, {"inbox": "warning"}, "1 Borgee message waits; the oldest came 2026-09-21"),
     (in_doubt, {"quarantine": "warning"}, f"{STUCK} waits for a decision about receipt 1; 1 message behind it"),
+    (left_by_a_kill, {"quarantine": "warning"}, f"{STUCK} waits for a decision about receipt 1; 1 message behind it"),
     (
         messages_that_nobody_works_off_beside_a_decision,
         {"inbox": "warning", "quarantine": "warning"},
@@ -485,6 +492,14 @@ def test_locks_of_the_homes_own_gateway_and_of_the_dead_are_in_order(ward: Ward)
     ward.lock(CREDENTIAL_SCOPE, pid=os.getppid(), start=1)
 
     assert ward.finding("locks").status is Status.OK
+
+
+def test_what_a_gateway_has_in_work_is_no_finding(ward: Ward) -> None:
+    """It runs; without a gateway the same receipt waits for a decision."""
+    ward.receive("processing")
+    ward.run_gateway("connected")
+
+    assert ward.finding("quarantine").status is Status.OK
 
 
 def test_many_sessions_in_doubt_are_counted(ward: Ward) -> None:

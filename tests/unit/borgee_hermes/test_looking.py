@@ -36,7 +36,7 @@ def one_of_each(hermes: Path) -> None:
 
 def test_a_home_without_inbox_has_none(tmp_path: Path) -> None:
     """And gets none."""
-    assert read_inbox(tmp_path) is None
+    assert read_inbox(tmp_path, is_owned=False) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -44,7 +44,14 @@ def test_what_waits_runs_and_is_in_doubt_is_counted(tmp_path: Path) -> None:
     """A blocked session counts once, however many wait behind it."""
     one_of_each(tmp_path)
 
-    assert read_inbox(tmp_path) == InboxSeen(pending=2, running=1, in_doubt=1, blocked=1)
+    assert read_inbox(tmp_path, is_owned=True) == InboxSeen(pending=2, running=1, in_doubt=1, blocked=1)
+
+
+def test_nothing_runs_without_a_gateway(tmp_path: Path) -> None:
+    """What one that is gone had in work is in doubt, and blocks its session."""
+    one_of_each(tmp_path)
+
+    assert read_inbox(tmp_path, is_owned=False) == InboxSeen(pending=2, running=0, in_doubt=2, blocked=2)
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -54,7 +61,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     file.write_text("no database " * 100)
     file.chmod(0o600)
 
-    found = read_inbox(tmp_path)
+    found = read_inbox(tmp_path, is_owned=False)
 
     assert found is not None
     assert (found.pending, bool(found.trouble)) == (0, True)
@@ -82,6 +89,16 @@ def test_status_shows_borgee_where_it_is_used(program: Runner, hermes: Path) -> 
     assert (borgee["inbox"]["pending"], borgee["inbox"]["in_doubt"]) == (2, 1)
     assert "enabled, switched on; disconnected; 2 waiting, 1 running, 1 in doubt" in text
     assert "1 message of Borgee in doubt: a person decides. fix: canon-ops inbox list" in text
+
+
+def test_status_says_what_a_killed_gateway_left(program: Runner, hermes: Path) -> None:
+    """In status and in gateway status: nothing runs, and a person decides."""
+    hermes.joinpath("gateway_state.json").write_text(json.dumps({"pid": 2**22 - 1, "gateway_state": "running"}))
+
+    text = " ".join(program("status", "--color", "never", terminal=True).out.split())
+    assert "2 waiting, 0 running, 2 in doubt" in text
+    assert "2 messages of Borgee in doubt: a person decides." in text
+    assert program("gateway", "status", "--json").json["data"]["inbox"]["in_doubt"] == 2
 
 
 def test_status_shows_what_the_plugin_says_of_itself(program: Runner, hermes: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -66,8 +67,8 @@ def test_a_receipt_says_how_far_it_came(program: Runner, inbox: Path) -> None:
 
     assert data["receipt"]["outcome"] == "quarantined_without_existing_session"
     assert (data["waiting_behind"], data["source_text"]) == (1, "text\n1")
-    again = "canon-ops inbox requeue 1 --confirm-duplicate-side-effect-risk"
-    assert f"\tcanon-ops inbox discard 1, or {again}\n" in ran.out
+    assert "\tcanon-ops inbox discard 1\n" in ran.out
+    assert "\tcanon-ops inbox requeue 1 --confirm-duplicate-side-effect-risk\n" in ran.out
     assert "author\tAda (u-1)\n" in ran.out
     assert "1 later message of its session waits" in ran.out
     assert program("inbox", "show", "9").code == 1
@@ -90,6 +91,44 @@ def test_an_author_is_told_by_what_is_known(name: str, author_id: str, told: str
     write_once(inbox, SCHEMA, store.insert, receipt, now_s=1.8e9)
 
     assert f"author\t{told}\n" in program("inbox", "show", "4").out
+
+
+def test_a_list_says_what_to_do_about_what_waits_for_a_person(program: Runner, inbox: Path) -> None:
+    """The oldest first; in records it is left out, and there is nothing to say where nothing waits for a decision."""
+    shown = " ".join(program("inbox", "list", "--color", "never", terminal=True).out.split())
+
+    assert shown.endswith(
+        "! 1 receipt waits for a decision: nobody knows how far the turn came. Next: canon-ops inbox show 1"
+    )
+    assert "decision" not in program("inbox", "list", "--status", "pending", terminal=True).out
+
+
+def test_what_was_in_work_when_the_gateway_ended_is_not_at_work(program: Runner, inbox: Path) -> None:
+    """A kill leaves it as processing: without a gateway it waits for a person, as after the next start."""
+    for n in (4, 5):
+        write_once(inbox, SCHEMA, store.insert, a_receipt(f"m-{n}", "channel-4"), now_s=1.8e9)
+    write_once(inbox, SCHEMA, store.claim, 4, "t-4", now_s=1.8e9)
+
+    listed = " ".join(program("inbox", "list", terminal=True).out.split())
+    assert "2 receipts wait for a decision: nobody knows how far the turn came." in listed
+    assert "No gateway runs, so what is processing was interrupted." in listed
+    shown = program("inbox", "show", "4").out
+    assert "warning\tinterrupted\tnobody knows how far its turn came; 1 later message of its session waits" in shown
+    assert "\tcanon-ops inbox discard 4\n" in shown
+    assert [one["by_seq"] for one in program("inbox", "stats", "--json").json["data"]["blocked"]] == [1, 4]
+
+
+@pytest.mark.parametrize("is_readable", [True, False], ids=["runs", "nobody knows"])
+def test_what_a_gateway_has_in_work_is_not_told_as_interrupted(program: Runner, inbox: Path, is_readable: bool) -> None:
+    """While one runs, or may."""
+    write_once(inbox, SCHEMA, store.insert, a_receipt("m-4", "channel-4"), now_s=1.8e9)
+    write_once(inbox, SCHEMA, store.claim, 4, "t-4", now_s=1.8e9)
+    state = {"pid": os.getpid(), "gateway_state": "running"}
+    inbox.parents[2].joinpath("gateway_state.json").write_text(json.dumps(state) if is_readable else "{")
+
+    assert "1 receipt waits" in program("inbox", "list", terminal=True).out
+    assert "interrupted" not in program("inbox", "show", "4").out
+    assert [one["by_seq"] for one in program("inbox", "stats", "--json").json["data"]["blocked"]] == [1]
 
 
 def test_stats_name_the_session_that_waits(program: Runner, inbox: Path) -> None:
