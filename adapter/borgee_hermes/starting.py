@@ -9,6 +9,7 @@ from borgee_hermes.bpp.errors import IdentityInvalid
 from borgee_hermes.bpp.values import User
 from canon_ops.durable import DurableError
 from canon_ops.errors import CanonOpsError, ConflictError, RefusedError
+from canon_ops.files.lock import LockTimeout
 from canon_ops.settings.borgee import BorgeeOptions
 
 __all__ = ["NotReady", "another_may_succeed", "stranger"]
@@ -34,6 +35,8 @@ def stranger(user: User, options: BorgeeOptions) -> IdentityInvalid | None:
 
 def another_may_succeed(error: Exception) -> bool:
     """Whether a start that failed over this may be tried again without anybody doing something."""
+    if isinstance(error, LockTimeout):
+        return True  # Hermes' locks were free, so a command has the inbox for the length of one decision
     if isinstance(error, ConflictError):
         return isinstance(error, DurableError)  # who holds the home or the key will do so for long
     return isinstance(error, TimeoutError) or (isinstance(error, CanonOpsError) and error.retryable)

@@ -38,6 +38,7 @@ from borgee_hermes.inbox.store import Inserted
 from borgee_hermes.locks.identity import CREDENTIAL_SCOPE
 from canon_ops.durable import write_once
 from canon_ops.durable.problems import DiskFull
+from canon_ops.files.lock import FileLock
 from canon_ops.runtime.clock import ManualClock
 from tests.support.borgee_adapter import GOOD, KEY, NoLocks, SessionStore, rows, staged, until
 from tests.support.borgee_receipts import S1, a_receipt, session_of
@@ -410,11 +411,29 @@ async def test_what_a_connection_is_locked_under_is_told_to_nobody(own_home: Pat
 
 
 async def test_a_second_adapter_of_the_home_is_refused(own_home: Path) -> None:
-    """B2, 3: the inbox is locked for life; who comes second is told, and does not try again."""
-    async with staged(own_home, answers), staged(own_home, connect=False) as second:
+    """3: Hermes' own lock of the home says so; who comes second is told, and does not try again."""
+
+    class Taken(NoLocks):
+        def acquire(self, scope: str, identity: str, metadata: Any) -> Any:
+            return False, {"pid": 4711}
+
+    async with staged(own_home, connect=False, locks=Taken()) as second:
         assert not await second.adapter.connect()
 
         assert second.adapter.fatal_error_retryable is False
+        assert "process 4711" in second.adapter.fatal_error_message
+
+
+async def test_a_start_beside_a_command_that_decides_may_be_tried_again(own_home: Path) -> None:
+    """B2: without a gateway a decision holds the inbox's lock for as long as it takes, and a gateway may start then."""
+    with FileLock(inbox_file(own_home).with_name("inbox.lock"), 0):
+        async with staged(own_home, connect=False) as early:
+            assert not await early.adapter.connect()
+
+            assert (early.adapter.fatal_error_code, early.adapter.fatal_error_retryable) == ("borgee_startup", True)
+
+    async with staged(own_home, connect=False) as late:
+        assert await late.adapter.connect()
 
 
 # -- stopping ---------------------------------------------------------------------------------------------------------
