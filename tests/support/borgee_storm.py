@@ -10,13 +10,13 @@ import asyncio
 import gc
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from borgee_hermes.bpp import actions
 from borgee_hermes.bpp.client import BppClient, BppOptions
-from borgee_hermes.bpp.errors import BppError, StaleDelivery
+from borgee_hermes.bpp.errors import BppError, HandshakeTimeout, StaleDelivery
 from borgee_hermes.bpp.limits import Limits
 from borgee_hermes.bpp.port import Delivery
 from borgee_hermes.bpp.state import Status
@@ -98,6 +98,7 @@ SURVIVABLE: Final[dict[str, dict[str, Any]]] = {
 """The faults after which a client goes on, and how often each strikes. The others end it, as they must."""
 
 LOOK_EVERY_S: Final = 2.0
+FIRST_TRIES: Final = 10  # a first connection is made once by each client, within a limit that a busy machine may need
 
 LIMITS: Final = Limits(
     opening_s=0.5,
@@ -129,11 +130,24 @@ class Agent:
 
     agent_id: str
     dm_id: str
-    client: BppClient
+    new_client: Callable[[], BppClient]
+    client: BppClient = field(init=False)
     fates: dict[str, str] = field(default_factory=dict)
     codes: Counter[str] = field(default_factory=Counter)
     taken: list[int] = field(default_factory=list)
     stale: int = 0
+
+    async def connect(self) -> None:
+        """Be online, with a fresh client for each try."""
+        for left in reversed(range(FIRST_TRIES)):
+            self.client = self.new_client()
+            try:
+                await self.client.connect()
+            except HandshakeTimeout:
+                if not left:
+                    raise
+            else:
+                return
 
     async def receive(self) -> None:
         """Take events over until the client ends, and answer each beside the intake, as a gateway does."""
@@ -176,8 +190,11 @@ class Storm:
         options = BppOptions(
             base_url=self.box.endpoints.base_url, api_key=Secret(made["agent_key"]), limits=LIMITS
         )  # fmt: skip
-        client = BppClient(options, clock=SystemClock(), rng=random.Random(seed * 1_000 + number))
-        return Agent(made["agent_id"], made["dm_id"], client)
+
+        def new_client() -> BppClient:
+            return BppClient(options, clock=SystemClock(), rng=random.Random(seed * 1_000 + number))
+
+        return Agent(made["agent_id"], made["dm_id"], new_client)
 
     async def run(self, seconds: float, *, longest_s: float = 0.0, every_s: float = 0.002) -> None:
         """Connect in peace, storm for a while, calm down, let everybody say a last word, and close.
@@ -187,7 +204,7 @@ class Storm:
         """
         loop = asyncio.get_running_loop()
         for agent in self.agents:
-            await agent.client.connect()
+            await agent.connect()
         arm_all(self.box)
         async with asyncio.TaskGroup() as group:
             for agent in self.agents:
@@ -214,7 +231,7 @@ class Storm:
         """Each agent finds back, also from a connection that has gone half-open, and answers once more."""
         for agent in self.agents:
             answered = len(agent.fates)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 while agent.client.state.status is not Status.ONLINE or len(agent.fates) == answered:
                     self.said[agent.agent_id] += 1
                     self.box.human.say(agent.dm_id, str(self.said[agent.agent_id]))
