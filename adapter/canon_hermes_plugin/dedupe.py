@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["REMEMBERED", "Seen"]
+__all__ = ["Seen"]
 
 REMEMBERED: Final = 1_024  # canon-adapter R2.14
 
