@@ -455,10 +455,16 @@ def test_an_interleaved_message_with_hidden_media_is_queued() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/model openai/test --provider openrouter", "/reset My new session", "/unlisted-skill raw  args\nmore"]
+    "text",
+    [
+        "/model openai/test --provider openrouter",
+        "/reset My new session",
+        "/unlisted-skill raw  args\nmore",
+        "\t /unlisted-skill  raw \n\n",
+    ],
 )
 def test_s3_29_commands_pass_to_the_byte(text: str) -> None:
-    """S3.29: the text is unchanged, the type is a command, the user is known."""
+    """S3.29: the text is unchanged, its outer blanks too; the type is a command, the user is known."""
     desk = Desk()
 
     desk.deliver(human(text))
