@@ -15,6 +15,8 @@ unmarked                     acknowledged, not written                   a plain
 ``notify``, other            its own message, at once                    a loose turn, at once
 ===========================  ==========================================  ================================
 
+With both marks a send is an answer: ``notify`` decides.
+
 While a follow-up is announced, its run has not begun: the host first waits for the stream of the first answer, which
 lags behind, or sends that answer whole and without a mark. So everything from the own run is still the first turn's,
 an unmarked send included while nothing is finished. Only an answer beside a finished one is the follow-up's.
@@ -69,11 +71,6 @@ class Marks:
         """Read the host's metadata; anything but an object has no marks."""
         marks = metadata if isinstance(metadata, dict) else {}
         return cls(bool(marks.get("expect_edits")), bool(marks.get("notify")), bool(marks.get("is_approval_prompt")))
-
-    @property
-    def is_streaming(self) -> bool:
-        """The beginning of a draft, not an answer."""
-        return self.expect_edits and not self.notify
 
     @property
     def is_unmarked(self) -> bool:

@@ -50,7 +50,17 @@ ANSWERED = registry.apply(ANNOUNCED, A, Staged("first", True), now_ms=NOW).turns
 
 
 @pytest.mark.parametrize(
-    ("metadata", "is_streaming"),
+    ("turns", "caller"),
+    [
+        pytest.param(ONE, OWN, id="own run"),
+        pytest.param(ONE, NOBODY, id="beside a turn"),
+        pytest.param(ANNOUNCED, OWN, id="a follow-up is announced"),
+        pytest.param(ANSWERED, OWN, id="the first answer is there"),
+        pytest.param(Turns(), NOBODY, id="no turn"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("metadata", "is_draft"),
     [
         ({"expect_edits": True}, True),
         ({"expect_edits": True, "notify": True}, False),
@@ -59,9 +69,13 @@ ANSWERED = registry.apply(ANNOUNCED, A, Staged("first", True), now_ms=NOW).turns
         ({"notify": True}, False),
     ],
 )
-def test_s7_46_what_a_draft_is(metadata: object, is_streaming: bool) -> None:
-    """S7.46: ``expect_edits`` alone begins one."""
-    assert Marks.read(metadata).is_streaming is is_streaming
+def test_s7_46_what_a_draft_is(turns: Turns, caller: Caller, metadata: object, is_draft: bool) -> None:
+    """S7.46: ``expect_edits`` alone begins one; with ``notify`` beside it the text is finished, as with that alone."""
+    route = route_send(turns, C1, caller, Marks.read(metadata), connected=True)
+
+    assert (isinstance(route, Stage | Open) and not route.finalized) is is_draft
+    if isinstance(metadata, dict) and metadata.get("notify"):
+        assert route == route_send(turns, C1, caller, Marks.read(NOTIFY), connected=True)
 
 
 @pytest.mark.parametrize(
