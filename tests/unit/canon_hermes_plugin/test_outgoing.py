@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.hooks import ActivityHooks
 from canon_hermes_plugin.outbox.store import State, all_postings
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.wire.splitting import split
 from tests.support.conversing import states_of
-from tests.support.hosted_adapter import hosted, until
+from tests.support.hosted_adapter import Hosted, hosted, until
 
 pytestmark = pytest.mark.host
 
@@ -159,6 +162,29 @@ async def test_only_the_part_that_was_lost_is_repeated(box: CanonSandbox, repeat
     assert [ids.count(each) for each in dict.fromkeys(ids)] == [1, 1, 4]
 
 
+@pytest.mark.parametrize("way", ["send", "edit"])
+@pytest.mark.parametrize(("refused", "stored"), [(1, 0), (2, 1), (3, 2)], ids=["S7.27-first", "S7.28-second", "last"])
+async def test_a_part_that_canon_refuses_is_a_failure(box: CanonSandbox, refused: int, stored: int, way: str) -> None:
+    """S7.27, S7.28: what was stored before it stays and notifies nobody; the host hears of a failure, not of an end."""
+    text = "ש" * 5_000
+    box.fault("send-400", skip=refused - 1)
+    async with hosted(box) as stage:
+        if way == "send":
+            result = await stage.adapter.send(ROOM, text, metadata={"notify": True})
+        else:
+            draft = await stage.adapter.send(ROOM, "pre", metadata={"expect_edits": True})
+            result = await stage.adapter.edit_message(ROOM, draft.message_id, text, finalize=True)
+        parts, asked = posted(box), len(sends(box))
+        again = await stage.adapter.edit_message(ROOM, result.message_id, text, finalize=True)
+
+    assert (result.success, result.retryable, bool(result.error)) == (False, False, True)
+    assert [part["text"] for part in parts] == [*split(text)[:stored]]
+    assert {part["metadata"]["turnSemantics"] for part in parts} <= {"progress"}
+    assert asked == refused
+    assert again.success and not again.raw_response  # a duplicate of nothing: it brings what is missing
+    assert tuple(part["text"] for part in posted(box)) == split(text)
+
+
 async def test_equal_messages_at_the_same_time_are_two(box: CanonSandbox) -> None:
     """S7.33: while the first is on its way the second waits, and is then a message of its own under its own id."""
     box.fault("delay", path="/messages/send", seconds=0.3)
@@ -214,6 +240,37 @@ async def test_only_marked_sends_belong_to_the_answer(box: CanonSandbox) -> None
     assert progress.raw_response["suppressedAuxiliary"] is True
     assert answer.raw_response["finalPending"] is True and answer.message_id.startswith("canon-stream:hermes-")
     assert [message["text"] for message in posted(box)] == ["The final answer."]
+
+
+async def test_tools_that_other_threads_report_wait_for_the_loop(box: CanonSandbox) -> None:
+    """S6.21: what a hook says on a thread changes nothing until the gateway's loop runs, and then comes in order."""
+    names = [f"tool {number}" for number in range(8)]
+    stages: list[Hosted] = []
+
+    async def agent(event: Any, adapter: Any) -> str:
+        session = {"HERMES_SESSION_PLATFORM": "canon", "HERMES_SESSION_CHAT_ID": event.source.chat_id}
+        hooks = ActivityHooks(lambda key: session.get(key, ""), lambda: False, active=stages[0].active)
+        desk = stages[0].runtime._desk
+
+        def report() -> None:
+            for name in names:
+                hooks.pre_tool_call(tool_name=name, tool_call_id=name)
+
+        before = desk.turns
+        thread = threading.Thread(target=copy_context().run, args=(report,))  # as the host runs its agent
+        thread.start()
+        thread.join()  # the loop stands still meanwhile
+        assert desk.turns is before
+        await asyncio.sleep(0)
+        return "The answer."
+
+    async with hosted(box, agent, turn_verbosity="verbose") as stage:
+        stages.append(stage)
+        (answer,) = await box.until("answer", to=box.human.say(ROOM, "go"))
+
+    assert answer["text"] == "The answer."
+    trail = [block["title"] for block in answer["metadata"]["turnTrail"] if block["kind"] == "tool"]
+    assert trail == names
 
 
 async def test_a_failing_preview_costs_nothing_but_the_preview(box: CanonSandbox) -> None:
