@@ -4,7 +4,8 @@ Which scenarios there are stands here as data, for the specifications are no par
 a reason in :data:`WITHOUT_A_TEST`; a number that no specification has is a slip of the pen.
 
 A test carries a scenario when its name or docstring holds the scenario's number (``S3.7``, ``SC.4``) or a field case's
-id (``BR-05``); tests of Borgee carry Borgee's numbers (``A12``, ``W-9``), which stand in the table as ``borgee A12``.
+id (``BR-05``). The ids that its rows are given are part of its name; what a row holds besides is data and counts for
+nothing. Tests of Borgee carry Borgee's numbers (``A12``, ``W-9``), which stand in the table as ``borgee A12``.
 Run without arguments to write the table, with ``--check`` to fail when it is out of date or the lists do not agree.
 """
 
@@ -62,9 +63,22 @@ def borgee_numbers(text: str) -> set[str]:
     return {f"borgee {number}" for number in BORGEE_NUMBER.findall(text)}
 
 
-def is_about_borgee(module: Path) -> bool:
+def is_about_borgee(place: str) -> bool:
     """Whether a test module's place says so: elsewhere ``A1`` and ``T3`` are other things."""
-    return any(word in module.relative_to(ROOT).as_posix() for word in ("borgee", "bpp"))
+    return any(word in place for word in ("borgee", "bpp"))
+
+
+def names_of(test: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """Where a test may carry a number: its name, its docstring, and the ids of its rows."""
+    named = (
+        keyword.value
+        for decorator in test.decorator_list
+        for call in ast.walk(decorator)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg in ("id", "ids")
+    )
+    return "\n".join((test.name, ast.get_docstring(test) or "", *map(ast.unparse, named)))
 
 
 def all_scenarios() -> Iterator[str]:
@@ -93,15 +107,14 @@ def tests_by_scenario(folder: Path) -> dict[str, set[str]]:
     """Walk the test modules below ``folder`` and map each scenario number to its test ids."""
     found: dict[str, set[str]] = defaultdict(set)
     for module in sorted(folder.rglob("test_*.py")):
+        place = module.relative_to(folder.parent).as_posix()
         tree = ast.parse(module.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                # Parametrised rows carry their numbers as ids, so the decorators are read too.
-                rows = " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
-                text = "\n".join((node.name, ast.get_docstring(node) or "", rows))
-                numbers = scenario_numbers(text) | (borgee_numbers(text) if is_about_borgee(module) else set())
+                text = names_of(node)
+                numbers = scenario_numbers(text) | (borgee_numbers(text) if is_about_borgee(place) else set())
                 for number in numbers:
-                    found[number].add(f"{module.relative_to(ROOT).as_posix()}::{node.name}")
+                    found[number].add(f"{place}::{node.name}")
     return found
 
 

@@ -76,6 +76,32 @@ def test_lists_that_do_not_agree(tested: set[str], excused: dict[str, str], comp
     assert said == ([complaint] if complaint else [])
 
 
+def test_only_names_docstrings_and_ids_count(tmp_path: Path) -> None:
+    """What a row holds, what the code says and what a helper is called prove nothing."""
+    folder = tmp_path / "tests"
+    (folder / "borgee").mkdir(parents=True)
+    (folder / "test_a.py").write_text(
+        '''
+"""S1.1: of the whole module."""
+@pytest.mark.parametrize("row", [pytest.param("S1.2", id="S1.3-an id"), "S1.4"])
+@pytest.mark.parametrize("other", [{"S1.5": 1}, 2], ids=["S1.6", "plain"])
+@pytest.mark.skipif(True, reason="S1.7")
+def test_s1_8_rows(row, other):
+    """S1.9, and A1 of something else."""
+    assert row == "S1.10"  # S1.11
+
+def helper():
+    """S1.12"""
+'''
+    )
+    (folder / "borgee" / "test_b.py").write_text('def test_b():\n    """A1, W-2; decisions L9; decision C1."""\n')
+
+    assert scenarios.tests_by_scenario(folder) == {
+        **{f"S1.{number}": {"tests/test_a.py::test_s1_8_rows"} for number in (3, 6, 8, 9)},
+        **{f"borgee {number}": {"tests/borgee/test_b.py::test_b"} for number in ("A1", "W-2")},
+    }
+
+
 def test_each_scenario_has_a_test_or_a_reason() -> None:
     """T2: all of the specifications, held against the tests as they are."""
     known = [*scenarios.all_scenarios()]
