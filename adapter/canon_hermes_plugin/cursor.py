@@ -8,38 +8,47 @@ An event whose work failed is *failed*: it holds the position until the stream i
 :func:`rewind`, and the server sends everything after the position once more. Work that still runs from before the break
 is not repeated: :func:`admit` says so, and the old work's end counts for the new delivery.
 
+One event that is stuck holds all that come after it, so no step may cost more with their number: what waits lies in
+maps that share what has not changed.
+
 Source: canon-adapter R2.12, R2.13; defect D21; decision X1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+from canon_hermes_plugin.persistent_map import PersistentMap
 
 __all__ = ["Admitted", "Cursor", "Ticket", "admit", "failed", "handled", "jump", "rewind"]
 
 Ticket = str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cursor:
     """Where to resume, and what is on its way.
 
     Attributes:
         position: the id for ``Last-Event-ID``; None replays nothing.
-        arrived: the events after the position, in order.
+        arrived: the events after the position, each under its number; the numbers have no gap.
+        first: the number of the first of them.
+        copies: how many of them are the same event: the server may send one twice.
         done: those of them that are finished.
         running: everything in work, also from before a break.
         unnamed: how many events without an id have come; it makes their tickets.
     """
 
     position: str | None = None
-    arrived: tuple[Ticket, ...] = ()
-    done: frozenset[Ticket] = frozenset()
-    running: frozenset[Ticket] = frozenset()
+    arrived: PersistentMap[int, Ticket] = field(default_factory=PersistentMap)
+    first: int = 0
+    copies: PersistentMap[Ticket, int] = field(default_factory=PersistentMap)
+    done: PersistentMap[Ticket, None] = field(default_factory=PersistentMap)
+    running: PersistentMap[Ticket, None] = field(default_factory=PersistentMap)
     unnamed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Admitted:
     """Hand ``ticket`` to :func:`handled` or :func:`failed` when the work has ended.
 
@@ -60,37 +69,43 @@ def admit(cursor: Cursor, event_id: str | None) -> Admitted:
     else:
         unnamed += 1
         ticket = f"unnamed:{unnamed}"
-    admitted = Cursor(cursor.position, (*cursor.arrived, ticket), cursor.done, cursor.running | {ticket}, unnamed)
+    admitted = replace(
+        cursor,
+        arrived=cursor.arrived.with_entry(cursor.first + len(cursor.arrived), ticket),
+        copies=cursor.copies.with_entry(ticket, cursor.copies.get(ticket, 0) + 1),
+        running=cursor.running.with_entry(ticket, None),
+        unnamed=unnamed,
+    )
     return Admitted(admitted, ticket, ticket in cursor.running)
 
 
 def handled(cursor: Cursor, ticket: Ticket) -> Cursor:
     """The event's work is done: move the position as far as everything before it is done too."""
-    done = cursor.done | {ticket} if ticket in cursor.arrived else cursor.done
-    position, arrived = cursor.position, cursor.arrived
-    reached = 0
-    while reached < len(arrived) and arrived[reached] in done:
-        kind, _, event_id = arrived[reached].partition(":")
+    running = cursor.running.without(ticket)
+    if ticket not in cursor.copies:
+        return replace(cursor, running=running)
+    position, arrived, first = cursor.position, cursor.arrived, cursor.first
+    copies, done = cursor.copies, cursor.done.with_entry(ticket, None)
+    while first in arrived and arrived[first] in done:
+        passed = arrived[first]
+        kind, _, event_id = passed.partition(":")
         position = event_id if kind == "id" else position
-        reached += 1
-    waiting = arrived[reached:]
-    return Cursor(
-        position,
-        waiting,
-        done.difference(passed for passed in arrived[:reached] if passed not in waiting),  # an event may come twice
-        cursor.running - {ticket},
-        cursor.unnamed,
-    )
+        arrived, first = arrived.without(first), first + 1
+        if copies[passed] > 1:  # it waits once more, and is done there too
+            copies = copies.with_entry(passed, copies[passed] - 1)
+        else:
+            copies, done = copies.without(passed), done.without(passed)
+    return Cursor(position, arrived, first, copies, done, running, cursor.unnamed)
 
 
 def failed(cursor: Cursor, ticket: Ticket) -> Cursor:
     """The event's work failed: the position stays before it until the stream is opened again."""
-    return replace(cursor, running=cursor.running - {ticket})
+    return replace(cursor, running=cursor.running.without(ticket))
 
 
 def rewind(cursor: Cursor) -> Cursor:
     """The stream is about to be opened again at the position: what arrived after it will arrive once more."""
-    return replace(cursor, arrived=(), done=frozenset())
+    return Cursor(cursor.position, running=cursor.running, unnamed=cursor.unnamed)
 
 
 def jump(cursor: Cursor, event_id: str | None) -> Cursor:

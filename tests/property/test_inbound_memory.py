@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -75,9 +77,9 @@ class Stream(RuleBasedStateMachine):
 
     @invariant()
     def keeps_nothing_that_is_done(self) -> None:
-        assert len(self.cursor.arrived) <= self.sent
-        assert self.cursor.done <= set(self.cursor.arrived)
-        assert self.cursor.running == set(self.working)
+        assert len(self.cursor.done) <= len(self.cursor.copies) == len(self.cursor.arrived) <= self.sent
+        assert len(self.cursor.running) == len(self.working)
+        assert all(ticket in self.cursor.running for ticket in self.working)
 
     def teardown(self) -> None:
         """Once all that was sent is finished, the position is the last event."""
@@ -94,3 +96,71 @@ class Stream(RuleBasedStateMachine):
 
 
 TestStream = Stream.TestCase
+
+
+@dataclass
+class PlainCursor:
+    """The rule as one would say it, with lists that are gone through from end to end."""
+
+    position: str | None = None
+    arrived: list[str] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
+    running: set[str] = field(default_factory=set)
+
+    def admit(self, ticket: str) -> bool:
+        is_running = ticket in self.running
+        self.arrived.append(ticket)
+        self.running.add(ticket)
+        return is_running
+
+    def ended(self, ticket: str, *, well: bool) -> None:
+        self.running.discard(ticket)
+        if well and ticket in self.arrived:
+            self.done.add(ticket)
+        while self.arrived and self.arrived[0] in self.done:
+            kind, _, event_id = self.arrived.pop(0).partition(":")
+            self.position = event_id if kind == "id" else self.position
+        self.done &= set(self.arrived)
+
+    def rewind(self) -> None:
+        self.arrived, self.done = [], set()
+
+
+EVENTS = st.sampled_from(["e1", "e2", "e3", "e4", "", None])
+STEPS = st.one_of(
+    st.tuples(st.just("arrive"), EVENTS),
+    st.tuples(st.just("arrive"), EVENTS),
+    st.tuples(st.sampled_from(["well", "badly"]), st.integers(min_value=0, max_value=60)),
+    st.tuples(st.just("break"), st.none()),
+    st.tuples(st.just("jump"), EVENTS),
+)
+
+
+@given(st.lists(STEPS, max_size=60))
+def test_the_cursor_keeps_the_plain_rule(steps: list[tuple[str, str | int | None]]) -> None:
+    """Events that come twice, have no id, end twice, late or never: in each step it is where the plain rule is."""
+    cursor, plain, tickets = Cursor(), PlainCursor(), ["id:never"]
+    for step, what in steps:
+        if step == "arrive":
+            assert not isinstance(what, int)
+            admitted = cursors.admit(cursor, what)
+            assert admitted.is_running == plain.admit(admitted.ticket)
+            assert what or admitted.ticket not in tickets
+            cursor = admitted.cursor
+            tickets.append(admitted.ticket)
+        elif step in ("well", "badly"):
+            assert isinstance(what, int)
+            ticket = tickets[what % len(tickets)]
+            cursor = cursors.handled(cursor, ticket) if step == "well" else cursors.failed(cursor, ticket)
+            plain.ended(ticket, well=step == "well")
+        else:
+            assert not isinstance(what, int)
+            cursor = cursors.rewind(cursor) if step == "break" else cursors.jump(cursor, what)
+            plain.rewind()
+            plain.position = plain.position if step == "break" else what or None
+
+        assert cursor.position == plain.position
+        assert [cursor.arrived[cursor.first + place] for place in range(len(cursor.arrived))] == plain.arrived
+        assert {ticket for ticket in tickets if ticket in cursor.done} == plain.done
+        assert {ticket for ticket in tickets if ticket in cursor.running} == plain.running
+        assert len(cursor.done) == len(plain.done) and len(cursor.running) == len(plain.running)

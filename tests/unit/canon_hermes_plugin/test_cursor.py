@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
 from canon_hermes_plugin.cursor import Cursor, Ticket, admit, failed, handled, jump, rewind
 
 
@@ -29,7 +34,9 @@ def test_an_unfinished_event_holds_the_position() -> None:
     later = handled(handled(cursor, second), third)
 
     assert later.position == "e0"
-    assert handled(later, first) == Cursor("e3")
+    at_rest = handled(later, first)
+    assert at_rest.position == "e3"
+    assert [len(kept) for kept in (at_rest.arrived, at_rest.copies, at_rest.done, at_rest.running)] == [0, 0, 0, 0]
 
 
 def test_an_event_without_an_id_holds_but_is_never_the_position() -> None:
@@ -83,3 +90,36 @@ def test_a_gap_moves_the_position_at_once() -> None:
     assert jump(cursor, "e9").position == "e9"
     assert jump(cursor, None).position is None
     assert handled(jump(cursor, "e9"), first).position == "e9"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(lambda cursor: admit(cursor, "new"), id="an arrival"),
+        pytest.param(lambda cursor: handled(cursor, "id:e9"), id="an end"),
+        pytest.param(lambda cursor: failed(cursor, "id:e9"), id="a failure"),
+    ],
+)
+def test_a_step_costs_the_same_behind_any_number_of_events(step: Callable[[Cursor], object]) -> None:
+    """One stuck event and thousands behind it: what a step makes anew is counted; a copy of all is 100 KB."""
+    cursor, _ = arrive(Cursor(), *(f"e{number}" for number in range(4_000)))
+
+    tracemalloc.start()
+    try:
+        step(cursor)
+        _, made = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert made < 16_000
+
+
+def test_events_that_end_backwards_are_passed_once_each() -> None:
+    """The stuck event ends last: no end before it looks at those that wait, the last passes all of them."""
+    cursor, tickets = arrive(Cursor(), *(f"e{number}" for number in range(1_000)))
+
+    for ticket in reversed(tickets[1:]):
+        before, cursor = cursor, handled(cursor, ticket)
+        assert cursor.arrived is before.arrived and cursor.copies is before.copies
+
+    assert handled(cursor, tickets[0]).position == "e999"
