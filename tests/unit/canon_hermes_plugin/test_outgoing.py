@@ -242,6 +242,28 @@ async def test_only_marked_sends_belong_to_the_answer(box: CanonSandbox) -> None
     assert [message["text"] for message in posted(box)] == ["The final answer."]
 
 
+async def test_only_the_answer_carries_the_authority(box: CanonSandbox) -> None:
+    """S3.30: its one send has Canon's leave to answer that message; what is said after the turn has none."""
+    raws: list[Any] = []
+
+    async def agent(event: Any, adapter: Any) -> str:
+        raws.append(event.raw_message)
+        return "The answer."
+
+    async with hosted(box, agent) as stage:
+        message = box.human.say(ROOM, "go")
+        await box.until("answer", to=message)
+        await until(lambda: not stage.runtime.has_open_turn(ROOM))
+        await stage.adapter.send(ROOM, "a notice")
+
+    answer, notice = sends(box)
+    assert "replyAuthority" not in raws[0]
+    assert (answer["text"], answer["metadata"]["turnSemantics"]) == ("The answer.", "turn_complete")
+    assert answer["metadata"]["turnId"].startswith("hermes-")
+    assert answer["replyAuthority"]["sourceMessageId"] == message
+    assert (notice["text"], "replyAuthority" in notice) == ("a notice", False)
+
+
 async def test_tools_that_other_threads_report_wait_for_the_loop(box: CanonSandbox) -> None:
     """S6.21: what a hook says on a thread changes nothing until the gateway's loop runs, and then comes in order."""
     names = [f"tool {number}" for number in range(8)]
