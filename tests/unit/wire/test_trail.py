@@ -67,7 +67,7 @@ def test_a_compact_field_has_its_limit(key: str, limit: int) -> None:
 
 def test_many_small_blocks_are_twenty() -> None:
     """S6.43: fifty tiny blocks give twenty at most, the first of them first."""
-    trail = final_trail(tools(50, text="", name="t"))
+    trail = final_trail(tools(50, turn="t", text="", name="t"))
 
     assert len(trail) == 20
     assert trail[0]["sequence"] == 1
@@ -77,6 +77,20 @@ def test_fat_blocks_stop_at_the_byte_bound() -> None:
     """S6.43: five blocks of a full text fit, and the first five measure 2,130 bytes."""
     assert len(final_trail(tools(20))) == 5
     assert size(final_trail(tools(5))) == 2_130
+
+
+def test_the_byte_bound_is_exact() -> None:
+    """S6.43: a trail of 2,500 bytes is whole, and one byte more costs it a block."""
+    sizes = []
+    for characters in range(281):
+        started = tools(5).tool_started("t", call_id="last", args=None)
+        last = started.tool_finished(
+            "t", call_id="last", args=None, result="z" * characters, status="ok", duration_ms=1
+        )
+        sizes.append(size(final_trail(last)))
+
+    assert max(sizes) == 2_500
+    assert sizes[sizes.index(2_500) + 1] < 2_500
 
 
 def test_a_busy_turn_shows_seven_and_thirty() -> None:

@@ -18,6 +18,7 @@ from canon_hermes_plugin.turn.events import (
     Silenced,
     SteeringAccepted,
     ToolFinished,
+    ToolStarted,
 )
 from canon_hermes_plugin.turn.registry import Caller, Turns
 from canon_ops.wire.ids import TurnId
@@ -250,6 +251,35 @@ def test_s6_17_a_tool_outside_a_turn_is_not_recorded() -> None:
 
     assert desk.event(NOBODY, ToolFinished("grep")) is False
     assert desk.streams == []
+
+
+def test_s6_17_a_turn_that_is_over_hears_no_tool() -> None:
+    """S6.17: while its answer is on its way nothing is recorded in it, whoever calls."""
+    desk = PureDesk(hold_finals=True)
+    turn = desk.open()
+    desk.send(turn, "Done.", **NOTIFY)
+    desk.complete(turn)
+    before = desk.turns
+
+    for caller in (turn, NOBODY):
+        assert desk.event(caller, ToolStarted("grep", "t9")) is False
+    assert desk.turns is before
+    assert TURN in before.live
+
+
+@pytest.mark.parametrize("status", ["ok", "error"])
+def test_s6_46_a_tool_that_failed_is_told_with_the_answer(status: str) -> None:
+    """S6.46: the trail says of each tool how it ended."""
+    desk = PureDesk()
+    turn = desk.open()
+    desk.event(turn, ToolStarted("grep", "t1"))
+    desk.event(turn, ToolFinished("grep", "t1", status=status))
+    desk.send(turn, "Done.", **NOTIFY)
+
+    desk.complete(turn)
+
+    (tool,) = (block for block in desk.sent[0].metadata["turnTrail"] if block["kind"] == "tool")
+    assert tool["status"] == ("completed" if status == "ok" else "failed")
 
 
 def test_s6_19_a_preview_that_fails_costs_nothing_but_the_preview() -> None:
@@ -780,6 +810,21 @@ def test_s6_21_trails_are_built_while_hooks_report() -> None:
         hooks.join()
 
     assert failures == []
+
+
+def test_s7_26_a_long_answer_of_a_group_has_no_trail() -> None:
+    """S7.26: all parts are delivered, the last notifies, none has a trail, and nothing was shown before."""
+    desk = PureDesk()
+    turn = desk.open(quiet=True)
+    desk.tool(turn)
+    desk.send(turn, "ש" * 3_900, **NOTIFY)
+
+    desk.complete(turn)
+
+    assert "".join(desk.texts) == "ש" * 3_900
+    assert [part.metadata["turnSemantics"] for part in desk.sent] == ["progress", "progress", "turn_complete"]
+    assert not any("turnTrail" in part.metadata for part in desk.sent)
+    assert not any(stream.text or stream.blocks for stream in desk.streams)
 
 
 @pytest.mark.parametrize("quiet", [False, True])
