@@ -115,14 +115,14 @@ def canonical_origin(value: object, *, allow_insecure_loopback: bool, place: Ori
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError as exc:
-        raise BadEndpoint("Borgee address", repr(text), "it is not a URL", place) from exc
+        raise BadEndpoint("Borgee address", repr(_without_secrets(text)), "it is not a URL", place) from exc
     shown = f"{parts.scheme}://{host}"
     if any(character.isspace() or not character.isprintable() for character in text):
         raise BadEndpoint("Borgee address", repr(shown), "it has white space or control characters", place)
     if parts.username is not None or parts.password is not None:
         raise BadEndpoint("Borgee address", shown, "it holds a user name or password", place)
     if parts.scheme not in _DEFAULT_PORTS or not host:
-        raise BadEndpoint("Borgee address", repr(shown), "it must be an http(s) origin", place)
+        raise BadEndpoint("Borgee address", repr(_without_secrets(text)), "it must be an http(s) origin", place)
     if parts.path not in ("", "/") or "?" in text or "#" in text:
         raise BadEndpoint("Borgee address", f"{shown}…", "it has a path, a query or a fragment", place)
     if parts.scheme == "http" and not (allow_insecure_loopback and _is_loopback(host)):
@@ -130,6 +130,11 @@ def canonical_origin(value: object, *, allow_insecure_loopback: bool, place: Ori
         raise BadEndpoint("Borgee address", shown, why, place)
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
+
+
+def _without_secrets(text: str) -> str:
+    """What may be shown of a text that is no address: nothing before an ``@``, nothing behind ``?`` or ``#``."""
+    return text.rpartition("@")[2].partition("?")[0].partition("#")[0]
 
 
 def settings_for_host(config: Mapping[str, object], block: Mapping[str, object]) -> dict[str, object]:

@@ -47,7 +47,8 @@ def test_an_address_has_one_form(text: str, origin: str) -> None:
         "https://", "https://exa mple.com", "https://example.com:port", "https://[::1", "", "   ", None, 7,
         "http://10.0.0.1", "http://192.168.1.5", "http://172.16.0.1", "http://0.0.0.0", "http://[::]",
         "http://169.254.1.1", "http://[fe80::1]", "http://chat.example.com", "http://localhost.example.com",
-        "http://[::ffff:10.0.0.1]",
+        "http://[::ffff:10.0.0.1]", "https://user:secret@example.com:port", "user:secret@example.com",
+        "https://user:secret@[::1", "https://secret@", "//user:secret@example.com#secret", "example.com?secret",
     ],
 )  # fmt: skip
 def test_other_addresses_are_refused(text: object) -> None:
