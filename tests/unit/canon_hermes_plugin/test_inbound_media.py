@@ -102,14 +102,15 @@ async def test_a_follow_up_reads_its_own_files_and_lets_them_go(box: CanonSandbo
     """
     began, go_on = asyncio.Event(), asyncio.Event()
     seen: dict[str, list[bytes]] = {}
-    left: list[Any] = []
+    left: list[int] = []
 
     async def agent(event: Any, adapter: Any) -> str:
         if not began.is_set():
             began.set()
             await go_on.wait()
         elif (owner := ACTIVE.owner(ROOM)) is not None:
-            left.append(owner.inbound_media(ROOM, first))
+            await until(lambda: not owner.inbound_media(ROOM, first))
+            left.append(len(owner.inbound_media(ROOM, second)))
         seen[event.message_id] = [one.data for one in await read_as(event)]
         return "filed"
 
@@ -124,7 +125,7 @@ async def test_a_follow_up_reads_its_own_files_and_lets_them_go(box: CanonSandbo
         assert owner is not None
         await until(lambda: not owner.inbound_media(ROOM, first) and not owner.inbound_media(ROOM, second))
 
-    assert (seen, left) == ({first: [JPEG], second: [PDF]}, [()])
+    assert (seen, left) == ({first: [JPEG], second: [PDF]}, [1])
 
 
 def test_without_a_message_nothing_is_read() -> None:
