@@ -29,7 +29,7 @@ from canon_hermes_plugin.approvals.events import (
     TimedOut,
 )
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.runtime.clock import ManualClock
 from tests.support.terminal import Screen
 

@@ -50,8 +50,10 @@ CORE = (
     *(f"tests/unit/hermes/test_{name}.py" for name in ("contract", "contract_borgee", "gateway", "host_call")),
     *(
         f"tests/unit/canon_hermes_plugin/test_{name}.py"
-        for name in ("adapter", "host", "host_queue", "outgoing", "probe", "registration", "stream_consumer")
+        for name in ("adapter", "host", "probe", "registration", "stream_consumer")
     ),
+    "tests/unit/canon_hermes_plugin/hosting/test_queue.py",
+    "tests/unit/canon_hermes_plugin/outbound/test_outgoing.py",
     *(f"tests/unit/borgee_hermes/test_{name}.py" for name in ("adapter", "life", "registration")),
 )
 SETS = {"core": CORE, "whole": ()}

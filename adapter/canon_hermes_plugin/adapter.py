@@ -17,13 +17,13 @@ from typing import Any, Final
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin.busy.dispatcher import BusySessions
 from canon_hermes_plugin.busy.door import Door
-from canon_hermes_plugin.descriptor import describe
+from canon_hermes_plugin.connection.descriptor import describe
 from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
-from canon_hermes_plugin.host_commands import read_commands
-from canon_hermes_plugin.host_people import HostPeople
-from canon_hermes_plugin.host_queue import ABSORBED, HostQueue
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.hosting.commands import read_commands
+from canon_hermes_plugin.hosting.people import HostPeople
+from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
+from canon_hermes_plugin.inbound.gate import Request
 from canon_hermes_plugin.interactions.command_approval import DANGEROUS
 from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.media.outgoing import FileWish

@@ -16,22 +16,22 @@ from functools import partial
 from pathlib import Path
 
 from canon_hermes_plugin import host as host_door
-from canon_hermes_plugin.acknowledging import Acknowledgements
 from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.approvals.gateway import GatewayApprovals, open_approvals
 from canon_hermes_plugin.approvals.waking import Waking
-from canon_hermes_plugin.connecting import Session
-from canon_hermes_plugin.deliveries import Deliveries
-from canon_hermes_plugin.describing import Describing
+from canon_hermes_plugin.connection.connecting import Session
+from canon_hermes_plugin.connection.describing import Describing
+from canon_hermes_plugin.connection.pulse import Pulse
+from canon_hermes_plugin.connection.supervisor import StreamSupervisor
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.handing import Handing
-from canon_hermes_plugin.inflow import Inflow
+from canon_hermes_plugin.inbound.acknowledging import Acknowledgements
+from canon_hermes_plugin.inbound.handing import Handing
+from canon_hermes_plugin.inbound.inflow import Inflow
+from canon_hermes_plugin.inbound.signals import Signals
 from canon_hermes_plugin.interactions.asking import Asking
 from canon_hermes_plugin.interactions.cards import CardDesk
 from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.interactions.people import People
-from canon_hermes_plugin.kept import Kept
-from canon_hermes_plugin.legacy import Legacy
 from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.media.captures import Captures
 from canon_hermes_plugin.media.download import Downloads, resolve
@@ -39,18 +39,18 @@ from canon_hermes_plugin.media.intake import Intake
 from canon_hermes_plugin.media.outgoing import Outgoing, read_file
 from canon_hermes_plugin.media.policy import scope_of
 from canon_hermes_plugin.offload import Offload
-from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.outbound.deliveries import Deliveries
+from canon_hermes_plugin.outbound.effects import Outbound
+from canon_hermes_plugin.outbound.legacy import Legacy
+from canon_hermes_plugin.outbound.postbox import Postbox
+from canon_hermes_plugin.outbound.surfaces import NotedSurfaces
+from canon_hermes_plugin.outbound.typing_dots import TypingDots
+from canon_hermes_plugin.outbound.unasked import send_unasked
 from canon_hermes_plugin.ports import HostPort
-from canon_hermes_plugin.postbox import Postbox
-from canon_hermes_plugin.pulse import Pulse
 from canon_hermes_plugin.runs import Runs
-from canon_hermes_plugin.signals import Signals
-from canon_hermes_plugin.supervisor import StreamSupervisor
-from canon_hermes_plugin.surfaces import NotedSurfaces
+from canon_hermes_plugin.state.kept import Kept
 from canon_hermes_plugin.tools.session import read_session
 from canon_hermes_plugin.turn.events import Kind
-from canon_hermes_plugin.typing_dots import TypingDots
-from canon_hermes_plugin.unasked import send_unasked
 from canon_ops.client.stream import open_stream
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.options import Options, UserAccess

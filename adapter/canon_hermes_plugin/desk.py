@@ -1,8 +1,8 @@
 """The one place that holds the turns: every call of the host becomes one call of the pure core and its effects.
 
-The core decides (:mod:`~canon_hermes_plugin.turn`), :mod:`~canon_hermes_plugin.outbound` carries out. This class only
-keeps the newest value, hands in what the core must not know by itself (time, fresh ids, the caller's mark), and turns
-the route of a ``send`` or an ``edit_message`` into the host's answer. It lives on the gateway's loop; only
+The core decides (:mod:`~canon_hermes_plugin.turn`), :mod:`~canon_hermes_plugin.outbound.effects` carries out. This
+class only keeps the newest value, hands in what the core must not know by itself (time, fresh ids, the caller's mark),
+and turns the route of a ``send`` or an ``edit_message`` into the host's answer. It lives on the gateway's loop; only
 :meth:`TurnDesk.has_open_turn` may be asked from another thread.
 
 Source: Canon adapter sections 6 and 7; the tables stand in turn/machine.py and turn/routing.py.
@@ -17,8 +17,8 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from canon_hermes_plugin.binding import TurnMark, bind, current_mark, in_own_task
-from canon_hermes_plugin.deliveries import Attempt, Failed, Posted, Sent
-from canon_hermes_plugin.drafts import AFTER_TOOLS
+from canon_hermes_plugin.outbound.deliveries import Attempt, Failed, Posted, Sent
+from canon_hermes_plugin.outbound.drafts import AFTER_TOOLS
 from canon_hermes_plugin.outbox.host_metadata import split_metadata
 from canon_hermes_plugin.ports import Arrival, Reply
 from canon_hermes_plugin.turn import registry

@@ -1,7 +1,7 @@
 """The doctor's checks of the Canon adapter; the command line adds them to its own.
 
 The room of the doctor knows no platform. Most homes that a doctor looks at have no state yet, so what reads it is
-loaded only when there is something to read (:mod:`canon_hermes_plugin.state_checks`).
+loaded only when there is something to read (:mod:`canon_hermes_plugin.state.checks`).
 
 Source: decisions X4, X9.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.place import state_path
 from canon_ops.doctor.check import About, Answer, Check, Finding, Place, Status
 from canon_ops.doctor.examination import Examination
 
@@ -21,7 +21,7 @@ def _inbox(examination: Examination) -> Answer:
     path = state_path(examination.home.path)
     if not path.exists():
         return Finding(Status.OK, "No Canon message has been recorded yet.", at=Place(str(path)))
-    from canon_hermes_plugin.state_checks import look_at_inbox
+    from canon_hermes_plugin.state.checks import look_at_inbox
 
     return look_at_inbox(examination)
 
@@ -30,7 +30,7 @@ def _outbox(examination: Examination) -> Answer:
     path = state_path(examination.home.path)
     if not path.exists():
         return Finding(Status.OK, "Canon has every answer.", at=Place(str(path)))
-    from canon_hermes_plugin.state_checks import look_at_outbox
+    from canon_hermes_plugin.state.checks import look_at_outbox
 
     return look_at_outbox(examination)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from canon_hermes_plugin import host as host_door
 from canon_hermes_plugin import probe
-from canon_hermes_plugin.credential import find_credential
+from canon_hermes_plugin.connection.credential import find_credential
 from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.ports import HostPort

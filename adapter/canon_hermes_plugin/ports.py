@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbound.gate import Request
+from canon_hermes_plugin.inbound.own_messages import is_own
 from canon_hermes_plugin.media.kinds import FileKind
-from canon_hermes_plugin.own_messages import is_own
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.messages import ReplyAuthority
 from canon_ops.wire.requests import Disposition

@@ -167,7 +167,7 @@ def _run_setup() -> None:
 
 async def _send_standalone(*args: Any, **more: Any) -> dict[str, Any]:
     """Deliver a message from a process without a gateway, such as a cron run."""
-    from canon_hermes_plugin.standalone import send_standalone
+    from canon_hermes_plugin.outbound.standalone import send_standalone
 
     result: dict[str, Any] = await send_standalone(*args, **more)
     return result

@@ -16,13 +16,13 @@ from typing import Any
 
 from canon_hermes_plugin import binding
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbound.gate import Request
+from canon_hermes_plugin.inbound.inflow import Inflow
+from canon_hermes_plugin.inbound.own_messages import is_own
 from canon_hermes_plugin.inbox.items import Item, Settlement
-from canon_hermes_plugin.inflow import Inflow
-from canon_hermes_plugin.kept import Kept
 from canon_hermes_plugin.media.intake import Intake
-from canon_hermes_plugin.own_messages import is_own
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
+from canon_hermes_plugin.state.kept import Kept
 from canon_hermes_plugin.turn.effects import Evidence, TurnClosed
 from canon_hermes_plugin.turn.events import Outcome
 from canon_hermes_plugin.turn.routing import Marks

@@ -2,12 +2,12 @@
 
 It knows no host class; what it needs of the host is :class:`~canon_hermes_plugin.ports.HostPort`. What it owns:
 
-* the way to a connection (:mod:`~canon_hermes_plugin.connecting`) and everything that lives as long as one
+* the way to a connection (:mod:`~canon_hermes_plugin.connection.connecting`) and everything that lives as long as one
   (:mod:`~canon_hermes_plugin.connected`): the stream, what comes in, what goes out, what stands on the disk;
-* the turns (:mod:`~canon_hermes_plugin.desk`), and the health file (:mod:`~canon_hermes_plugin.pulse`);
+* the turns (:mod:`~canon_hermes_plugin.desk`), and the health file (:mod:`~canon_hermes_plugin.connection.pulse`);
 * four loops (:mod:`~canon_hermes_plugin.loops`): the heartbeat, the poll for signals that the stream did not bring
-  (:mod:`~canon_hermes_plugin.signals`), a look around once a second (:mod:`~canon_hermes_plugin.pulse`, and the number
-  of messages that wait), and a look into the outbox.
+  (:mod:`~canon_hermes_plugin.inbound.signals`), a look around once a second
+  (:mod:`~canon_hermes_plugin.connection.pulse`, and the number of messages that wait), and a look into the outbox.
 
 An object connects once: the host makes a fresh adapter for another attempt.
 
@@ -31,23 +31,23 @@ from canon_hermes_plugin.acting import Acting, Lost, NotConnected, on_loop
 from canon_hermes_plugin.active import ACTIVE, ActiveSet, LiveAuthority
 from canon_hermes_plugin.busy.turns import BusyTurns
 from canon_hermes_plugin.connected import Connected, Ground, assemble, queue_depth
-from canon_hermes_plugin.connecting import Credential, Refusal, Session, open_session, refusal_of
-from canon_hermes_plugin.deliveries import Attempt, Failed, Posted
+from canon_hermes_plugin.connection.connecting import Credential, Refusal, Session, open_session, refusal_of
+from canon_hermes_plugin.connection.health_report import report_of
+from canon_hermes_plugin.connection.pulse import Pulse
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.drafts import without_cursor
-from canon_hermes_plugin.health_report import report_of
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbound.gate import Request
 from canon_hermes_plugin.interactions.clarify import HumanWaits
-from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.loops import Loops
 from canon_hermes_plugin.media.captures import CanonInboundMedia
 from canon_hermes_plugin.media.outgoing import FileWish
 from canon_hermes_plugin.offload import Offload
+from canon_hermes_plugin.outbound.deliveries import Attempt, Failed, Posted
+from canon_hermes_plugin.outbound.drafts import without_cursor
 from canon_hermes_plugin.outbox.store import Owed
-from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.ports import Arrival, HostPort, Reply
-from canon_hermes_plugin.pulse import Pulse
-from canon_hermes_plugin.state_place import approvals_record, state_path
+from canon_hermes_plugin.state.kept import Kept, open_kept
+from canon_hermes_plugin.state.owner import Owner
+from canon_hermes_plugin.state.place import approvals_record, state_path
 from canon_hermes_plugin.turn.effects import Final as FinalMessage
 from canon_hermes_plugin.turn.events import ModelCalled, TurnEvent
 from canon_ops.client.api import CanonApi

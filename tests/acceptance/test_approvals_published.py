@@ -35,7 +35,7 @@ from canon_hermes_plugin.approvals.events import (
 )
 from canon_hermes_plugin.approvals.machine import TransitionError
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from tests.support.environments import Environment, find_python
 from tests.support.tools import is_missing
 

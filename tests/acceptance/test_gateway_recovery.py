@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.state_file import SCHEMA
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.durable import read_once
 from tests.support.conversing import answer_to

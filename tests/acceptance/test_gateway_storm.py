@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.standalone import send_standalone
+from canon_hermes_plugin.outbound.standalone import send_standalone
 from canon_ops.sandbox.fault_kinds import KINDS
 from canon_ops.sandbox.faults import Armed
 from canon_ops.sandbox.options import CanonOptions

@@ -38,7 +38,7 @@ from canon_hermes_plugin.approvals.from_outside import reconcile
 from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.steps import Steps
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.cli.commands.approvals_reconcile import JOBS
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canon_hermes_plugin.desk import TurnDesk
-from canon_hermes_plugin.outbound import Outbound
+from canon_hermes_plugin.outbound.effects import Outbound
 from canon_hermes_plugin.ports import Arrival
 from canon_hermes_plugin.turn.effects import Final
 from canon_hermes_plugin.turn.events import FinalSettled

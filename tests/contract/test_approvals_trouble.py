@@ -24,7 +24,7 @@ from canon_hermes_plugin.approvals.entry import CREATE_LEASE_MS, LEASE_MS
 from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.approvals.wish import read_wish
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import RequestFailed
 from canon_ops.sandbox.fault_kinds import KINDS

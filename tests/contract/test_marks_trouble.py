@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from canon_hermes_plugin.acknowledging import Acknowledgements
+from canon_hermes_plugin.inbound.acknowledging import Acknowledgements
 from canon_hermes_plugin.ports import Arrival
 from canon_ops.client.api import CanonApi
 from canon_ops.sandbox.server import CanonSandbox

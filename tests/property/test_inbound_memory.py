@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from canon_hermes_plugin import cursor as cursors
-from canon_hermes_plugin.cursor import Cursor, Ticket
-from canon_hermes_plugin.dedupe import Seen
+from canon_hermes_plugin.inbound import cursor as cursors
+from canon_hermes_plugin.inbound.cursor import Cursor, Ticket
+from canon_hermes_plugin.inbound.dedupe import Seen
 
 IDS = st.integers(min_value=0, max_value=2_000).map(lambda number: f"m{number}")
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from borgee_hermes.bpp.errors import ProtocolError
 from borgee_hermes.bpp.incoming import read_frame
-from canon_hermes_plugin.inert import inert_body, inert_name
+from canon_hermes_plugin.inbound.inert import inert_body, inert_name
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.terminal import visible
 from canon_ops.errors import CanonOpsError

@@ -58,7 +58,7 @@ from canon_hermes_plugin.approvals.ports import Wake
 from canon_hermes_plugin.approvals.service import ApprovalService, NotActivated
 from canon_hermes_plugin.approvals.steps import WakeTooLate
 from canon_hermes_plugin.approvals.wish import read_wish
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.errors import RequestFailed
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest

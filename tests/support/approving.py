@@ -19,7 +19,7 @@ from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.ports import Wake, WakeRefused
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.errors import ApiError, TransportFailure
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import ApprovalAnswer, ApprovalReceipt, ApprovalRequest

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.busy.dispatcher import BusySessions
-from canon_hermes_plugin.inbound import MessageType, Request
+from canon_hermes_plugin.inbound.gate import MessageType, Request
 from canon_hermes_plugin.ports import Arrival
 from canon_hermes_plugin.turn.machine import Turn
 from canon_ops.wire.messages import DeliveryIntent, ReplyAuthority

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from canon_hermes_plugin.kept import Kept, open_kept
 from canon_hermes_plugin.outbox import operations
 from canon_hermes_plugin.outbox.operations import Book, Operation, Reserved
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.state_file import SCHEMA
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.kept import Kept, open_kept
+from canon_hermes_plugin.state.owner import Owner
+from canon_hermes_plugin.state.place import state_path
 from canon_hermes_plugin.turn.effects import Final
 from canon_ops.durable import Transaction, write_once
 from canon_ops.runtime.clock import Clock, ManualClock

@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from canon_hermes_plugin.inbox.items import RUNS
-from canon_hermes_plugin.state_file import SCHEMA
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.durable import Snapshot, read_once
 from canon_ops.sandbox.answering import AnswerRefused

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from canon_hermes_plugin.inbound import Media, Request, Wake
+from canon_hermes_plugin.inbound.gate import Media, Request, Wake
 
 __all__ = ["GIF", "HTML", "JPEG", "OGG", "PDF", "PNG", "NoFiles", "an_attachment", "on_disk"]
 

@@ -20,7 +20,7 @@ from unittest.mock import patch
 from canon_hermes_plugin import probe
 from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.adapter import build_adapter_class
-from canon_hermes_plugin.credential import find_credential
+from canon_hermes_plugin.connection.credential import find_credential
 from canon_hermes_plugin.host import load_host
 from canon_hermes_plugin.offload import Offload
 from canon_hermes_plugin.ports import HostPort

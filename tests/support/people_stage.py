@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from canon_hermes_plugin.deliveries import Attempt, Failed, Sent
 from canon_hermes_plugin.desk import TurnDesk
 from canon_hermes_plugin.interactions.asking import Asking
 from canon_hermes_plugin.interactions.clarify import HumanWaits
 from canon_hermes_plugin.interactions.left_open import Shown, left
 from canon_hermes_plugin.interactions.people import People
-from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.outbound.deliveries import Attempt, Failed, Sent
 from canon_hermes_plugin.ports import Arrival
+from canon_hermes_plugin.state.kept import Kept
 from canon_hermes_plugin.turn.effects import DeliverFinal, Effect, Final, PublishState, TurnClosed
 from canon_hermes_plugin.turn.events import FinalRejected, FinalSettled
 from canon_ops.client.errors import ApiError, RequestFailed

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 
 __all__ = [
     "CREATE_LEASE_MS",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from canon_hermes_plugin.approvals.entry import Decision
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 
 __all__ = [
     "Activate",

@@ -20,7 +20,7 @@ from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail_audit import Trouble
-from canon_hermes_plugin.state_place import approvals_record
+from canon_hermes_plugin.state.place import approvals_record
 from canon_ops.doctor.check import Answer, Finding, Fix, Place, from_error
 from canon_ops.doctor.check import Status as Verdict
 from canon_ops.doctor.examination import Examination, FactMissing

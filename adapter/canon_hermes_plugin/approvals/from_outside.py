@@ -19,7 +19,7 @@ from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.api import CanonApi
 from canon_ops.client.health import verify_environment
 from canon_ops.operate.agent_key import AgentCredential

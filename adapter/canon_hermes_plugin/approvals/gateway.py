@@ -26,7 +26,7 @@ from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.complaints import Complaints
 from canon_hermes_plugin.lanes import Lanes
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.api import CanonApi
 from canon_ops.errors import CanonOpsError
 from canon_ops.runtime.clock import Clock

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from canon_hermes_plugin.approvals.entry import Entry, Status
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 
 __all__ = ["Action", "Need", "Standing", "is_due", "is_of", "nearest_lease_ms", "need_of"]
 

@@ -36,7 +36,7 @@ from canon_hermes_plugin.approvals.passes import Passes
 from canon_hermes_plugin.approvals.ports import CanonPort, WakePort
 from canon_hermes_plugin.approvals.steps import Steps
 from canon_hermes_plugin.approvals.wish import Wish
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.interactions import ApprovalReceipt, ApprovalRequest

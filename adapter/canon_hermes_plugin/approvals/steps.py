@@ -36,7 +36,7 @@ from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.needs import Action, is_of, need_of
 from canon_hermes_plugin.approvals.pacing import Slot
 from canon_hermes_plugin.approvals.ports import CanonPort, WakePort, WakeRefused, wake_of
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.errors import ApiError
 from canon_ops.errors import CanonOpsError
 from canon_ops.runtime.clock import Clock

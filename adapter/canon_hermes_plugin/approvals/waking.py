@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from canon_hermes_plugin.approvals.ports import Wake, WakeRefused
-from canon_hermes_plugin.inbound import MessageType, Request
-from canon_hermes_plugin.own_messages import OWN_FIELD, may_act
-from canon_hermes_plugin.own_offers import NotAdmitted
-from canon_hermes_plugin.rooms import Rooms
+from canon_hermes_plugin.inbound.gate import MessageType, Request
+from canon_hermes_plugin.inbound.own_messages import OWN_FIELD, may_act
+from canon_hermes_plugin.inbound.own_offers import NotAdmitted
+from canon_hermes_plugin.inbound.rooms import Rooms
 from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import Conversation
 from canon_ops.wire.dispatch import RUN_TURN
@@ -32,7 +32,7 @@ AUTHOR: Final = "Canon"
 
 
 class Intake(Protocol):
-    """What is needed of :class:`~canon_hermes_plugin.own_offers.OwnOffers`."""
+    """What is needed of :class:`~canon_hermes_plugin.inbound.own_offers.OwnOffers`."""
 
     @property
     def rooms(self) -> Rooms: ...

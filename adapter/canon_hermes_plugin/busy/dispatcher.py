@@ -18,8 +18,8 @@ from typing import Any, Final, Protocol
 from canon_hermes_plugin.busy import dequeue
 from canon_hermes_plugin.busy.intents import Busy, Deed, deed_of, steering_words
 from canon_hermes_plugin.busy.steering import Steered, Steering, late_ones
-from canon_hermes_plugin.host_queue import ABSORBED, HostQueue
-from canon_hermes_plugin.host_runner import HostRunner
+from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
+from canon_hermes_plugin.hosting.runner import HostRunner
 from canon_hermes_plugin.ports import Arrival
 from canon_ops.wire.messages import DeliveryIntent
 

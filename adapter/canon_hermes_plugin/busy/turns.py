@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from canon_hermes_plugin.acknowledging import Acknowledgements
 from canon_hermes_plugin.desk import TurnDesk
+from canon_hermes_plugin.inbound.acknowledging import Acknowledgements
 from canon_hermes_plugin.interactions.gate import Open, Said, Verdict, judge
 from canon_hermes_plugin.interactions.people import People
 from canon_hermes_plugin.ports import Arrival

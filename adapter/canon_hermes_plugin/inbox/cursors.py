@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import Row, Snapshot, Transaction
 
 __all__ = [

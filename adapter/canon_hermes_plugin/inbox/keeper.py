@@ -20,8 +20,8 @@ from canon_hermes_plugin.inbox.custody import Covered, Custody
 from canon_hermes_plugin.inbox.items import Item, Settlement, State, after_run
 from canon_hermes_plugin.inbox.recovery import DeadTurn, continued
 from canon_hermes_plugin.inbox.store import Receipt
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.state.file import StateFile
+from canon_hermes_plugin.state.owner import Owner
 from canon_hermes_plugin.turn.effects import TurnClosed
 from canon_ops.durable import DurableError, Snapshot
 from canon_ops.runtime.clock import Clock

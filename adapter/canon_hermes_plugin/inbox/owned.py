@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 
 __all__ = ["OF_OWNER", "columns"]
 

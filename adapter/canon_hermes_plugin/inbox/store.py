@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from canon_hermes_plugin.inbound.suppressed import CONVERSATIONS
 from canon_hermes_plugin.inbox.cursors import Step, create_cursors, move_cursor
 from canon_hermes_plugin.inbox.items import Item, Settlement, State
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
 from canon_hermes_plugin.inbox.turns import create_turns
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.suppressed import CONVERSATIONS
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import Row, Snapshot, Transaction
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Final
 
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
 from canon_hermes_plugin.inbox.recovery import DeadTurn
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import Snapshot, Transaction
 
 __all__ = ["close_turn", "create_turns", "dead_turns", "forget_closed", "forget_turn", "open_turn"]

@@ -26,9 +26,9 @@ from typing import Any, Final
 from canon_hermes_plugin.interactions import left_open
 from canon_hermes_plugin.interactions.answers import is_final
 from canon_hermes_plugin.interactions.left_open import Shown
-from canon_hermes_plugin.owner import Owner
 from canon_hermes_plugin.ports import Waiting
-from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.state.file import StateFile
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.api import CanonApi
 from canon_ops.client.deadline import within
 from canon_ops.client.errors import ApiError

@@ -22,8 +22,8 @@ from canon_hermes_plugin.interactions import store
 from canon_hermes_plugin.interactions.answers import is_final, unknown, wrong_responder
 from canon_hermes_plugin.interactions.polling import await_answer
 from canon_hermes_plugin.interactions.store import Card
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.state.file import StateFile
+from canon_hermes_plugin.state.owner import Owner
 from canon_hermes_plugin.turnstile import Turnstile
 from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import ApiError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import Snapshot, Transaction
 from canon_ops.wire.fields import JsonObject
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from canon_hermes_plugin.inbound import Media, MessageType
+from canon_hermes_plugin.inbound.gate import Media, MessageType
 from canon_hermes_plugin.media.captures import Bounds, Captured
 from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.media.markers import markers

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from canon_hermes_plugin.inbound import Media, Request, Wake
+from canon_hermes_plugin.inbound.gate import Media, Request, Wake
 from canon_hermes_plugin.media import gathering as gatherings
 from canon_hermes_plugin.media.captures import CanonInboundMedia, Captured, Captures
 from canon_hermes_plugin.media.download import Fetched

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from canon_hermes_plugin.offload import Offload
+from canon_hermes_plugin.outbound.unasked import NotAdmitted
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.state_file import SCHEMA
-from canon_hermes_plugin.state_place import state_path
-from canon_hermes_plugin.unasked import NotAdmitted
+from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.owner import Owner
+from canon_hermes_plugin.state.place import state_path
 from canon_ops.client.errors import RequestFailed
 from canon_ops.durable import DurableError, Snapshot, Transaction, read_once, write_once
 from canon_ops.errors import CanonOpsError

@@ -15,8 +15,8 @@ from canon_hermes_plugin.inbox.items import Settlement
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.operations import Operation
 from canon_hermes_plugin.outbox.store import Owed, State
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.state_file import StateFile
+from canon_hermes_plugin.state.file import StateFile
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import DurableError, Transaction
 from canon_ops.runtime.clock import Clock
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 from canon_hermes_plugin.inbox.owned import OF_OWNER, columns
 from canon_hermes_plugin.outbox.codec import decode, encode
 from canon_hermes_plugin.outbox.operations import Operation
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import Row, Snapshot, Transaction
 from canon_ops.wire.ids import TurnId
 

@@ -23,7 +23,7 @@ from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.giving_up import kept_because
 from canon_hermes_plugin.approvals.needs import Need, Standing, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.state_place import approvals_record
+from canon_hermes_plugin.state.place import approvals_record
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Raw, Result, Table

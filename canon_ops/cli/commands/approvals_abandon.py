@@ -18,7 +18,7 @@ from canon_hermes_plugin.approvals.events import GiveUp
 from canon_hermes_plugin.approvals.from_outside import reconcile
 from canon_hermes_plugin.approvals.giving_up import Verdict, What, verdict_on
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.approvals import find_entry, registry_of
 from canon_ops.cli.commands.approvals_reconcile import NO_KEY, REFUSED, credential_of

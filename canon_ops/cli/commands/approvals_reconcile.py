@@ -16,7 +16,7 @@ from canon_hermes_plugin.approvals.entry import Entry
 from canon_hermes_plugin.approvals.from_outside import reconcile
 from canon_hermes_plugin.approvals.giving_up import kept_because
 from canon_hermes_plugin.approvals.needs import Action, Need, need_of
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.approvals import find_entry, registry_of, time_text
 from canon_ops.cli.context import Context

@@ -18,8 +18,8 @@ import click
 
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.store import Posting, State
-from canon_hermes_plugin.state_file import SCHEMA
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.place import state_path
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Line, Mark, Raw, Result, Table

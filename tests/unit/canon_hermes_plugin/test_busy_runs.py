@@ -14,7 +14,7 @@ import pytest
 from canon_hermes_plugin.approvals.waking import message_of
 from canon_hermes_plugin.desk import Silence
 from canon_hermes_plugin.inbox.keeper import Inbox
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.place import state_path
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.busy_host import runner_class

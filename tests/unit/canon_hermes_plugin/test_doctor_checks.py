@@ -12,7 +12,7 @@ from canon_hermes_plugin.inbox import store as inbox
 from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.outbox.store import State
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.place import state_path
 from canon_ops.doctor.check import Finding, Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.hermes.homes import resolve_home

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.inbound.inflow import Inflow
 from canon_hermes_plugin.inbox import cursors, store, turns
-from canon_hermes_plugin.inflow import Inflow
 from canon_hermes_plugin.outbox import store as outbox
-from canon_hermes_plugin.owner import Owner
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.owner import Owner
+from canon_hermes_plugin.state.place import state_path
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_state import NOW, Rows, an_operation

@@ -13,7 +13,7 @@ import pytest
 from canon_hermes_plugin.approvals.entry import Decision
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided, FinishConsume, Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.errors import ExitCode
 from canon_ops.operate.prompts import Question
 from canon_ops.runtime.clock import ManualClock, SystemClock

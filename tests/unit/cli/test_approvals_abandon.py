@@ -12,7 +12,7 @@ import pytest
 from canon_hermes_plugin.approvals.events import Activate, Reserve
 from canon_hermes_plugin.approvals.giving_up import What, verdict_on
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.keyring.access import KeyringProblem
 from canon_ops.runtime.clock import ManualClock, SystemClock
 from canon_ops.sandbox.options import CanonOptions

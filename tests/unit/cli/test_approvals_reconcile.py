@@ -12,7 +12,7 @@ import pytest
 
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.client.api import CanonApi
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.sandbox.options import CanonOptions

@@ -20,7 +20,7 @@ from tests.unit.cli.conftest import Runner
 KEY = "agk_live_0123456789abcdef"
 LOG = f"""\
 2026-11-30 22:33:08,120 INFO gateway.run: Starting
-2026-11-30 22:33:09,001 WARNING canon_hermes_plugin.supervisor: The stream was lost: {KEY}
+2026-11-30 22:33:09,001 WARNING canon_hermes_plugin.runtime: The stream was lost: {KEY}
 2026-11-30 22:33:09,002 ERROR gateway.run: It broke
 Traceback (most recent call last):
 ValueError: hunter2-hunter2
@@ -44,7 +44,7 @@ def test_logs_are_records_without_secrets(program: Runner, hermes: Path) -> None
     assert ran.code == 0
     assert ran.out.splitlines() == [
         "2026-11-30 22:33:08,120\tINFO\tgateway.run\tStarting",
-        "2026-11-30 22:33:09,001\tWARNING\tcanon_hermes_plugin.supervisor\tThe stream was lost: [REDACTED]",
+        "2026-11-30 22:33:09,001\tWARNING\tcanon_hermes_plugin.runtime\tThe stream was lost: [REDACTED]",
         "2026-11-30 22:33:09,002\tERROR\tgateway.run\tIt broke\\nTraceback (most recent call last):\\n"
         "ValueError: [REDACTED]",
     ]
@@ -56,7 +56,7 @@ def test_logs_at_a_terminal_are_marked(program: Runner, hermes: Path) -> None:
 
     assert ran.out == (
         "  2026-11-30 22:33:08,120  INFO  gateway.run  Starting\n"
-        "! 2026-11-30 22:33:09,001  WARNING  canon_hermes_plugin.supervisor  The stream was lost: [REDACTED]\n"
+        "! 2026-11-30 22:33:09,001  WARNING  canon_hermes_plugin.runtime  The stream was lost: [REDACTED]\n"
         "✗ 2026-11-30 22:33:09,002  ERROR  gateway.run  It broke\n"
         "    Traceback (most recent call last):\n"
         "    ValueError: [REDACTED]\n"

@@ -9,8 +9,8 @@ import pytest
 
 from canon_hermes_plugin.outbox import store
 from canon_hermes_plugin.outbox.store import State
-from canon_hermes_plugin.state_file import SCHEMA
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.place import state_path
 from canon_ops.durable import write_once
 from tests.support.canon_state import NOW, OWNER, an_operation
 from tests.unit.cli.conftest import Runner

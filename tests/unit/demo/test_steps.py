@@ -9,7 +9,7 @@ import pytest
 
 from canon_hermes_plugin.approvals.events import Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.demo import listening
 from canon_ops.demo.approving import list_and_audit
 from canon_ops.demo.furniture import furnish

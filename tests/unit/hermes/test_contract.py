@@ -217,7 +217,7 @@ HOST_OBJECTS = {
 }
 """What the plugin calls an object of the host, and whose it is; ``self._adapter`` and ``self._runner`` count too."""
 
-HOLDERS = ("adapter.py", "host_queue.py", "host_runner.py", "busy/dispatcher.py")
+HOLDERS = ("adapter.py", "hosting/queue.py", "hosting/runner.py", "busy/dispatcher.py")
 """The files that have objects of the host in hand; elsewhere these names mean objects of ours."""
 
 

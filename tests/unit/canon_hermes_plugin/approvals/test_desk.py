@@ -10,7 +10,7 @@ import pytest
 from canon_hermes_plugin.approvals.desk import ApprovalDesk
 from canon_hermes_plugin.approvals.events import Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.files.lock import FileLock
 
 RESERVE = Reserve("hermes-1", "convo-1", "c", 9e12, Owner("env", "agent_1"))

@@ -12,7 +12,7 @@ import pytest
 from canon_hermes_plugin.approvals.events import Reserve
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.doctor_checks import CHECKS
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.doctor.check import Finding, Status
 from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.hermes.homes import resolve_home

@@ -14,7 +14,7 @@ from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S, GatewayApprovals
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.complaints import Complaints
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from tests.support.approving import Approving, until
 
 LOGGER = logging.getLogger("approvals-under-test")

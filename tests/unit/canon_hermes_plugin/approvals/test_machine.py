@@ -30,7 +30,7 @@ from canon_hermes_plugin.approvals.events import (
     Unclear,
 )
 from canon_hermes_plugin.approvals.machine import AlreadyReserved, ClaimLost, Transition, decide
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 
 NOW = 1_000_000_000
 OWNER = Owner("env", "agent_1")

@@ -31,7 +31,7 @@ from canon_hermes_plugin.approvals.service import NotActivated
 from canon_hermes_plugin.approvals.steps import WakeTooLate
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.wish import read_wish
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_hermes_plugin.tools.answers import failure
 from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.files.lock import LockTimeout

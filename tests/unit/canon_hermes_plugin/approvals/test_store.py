@@ -18,7 +18,7 @@ from canon_hermes_plugin.approvals.entry import Claim, ClaimKind, Decision, Stat
 from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided, FinishConsume, Reserve, SeeReceipt
 from canon_hermes_plugin.approvals.machine import AlreadyReserved, ClaimLost, Transition
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.files.disk import Disk, DiskError
 from canon_ops.files.lock import FileLock, LockTimeout
 from canon_ops.runtime.clock import ManualClock

@@ -28,7 +28,7 @@ from canon_hermes_plugin.approvals.events import (
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.approvals.trail import Line, read_rows, sealed
 from canon_hermes_plugin.approvals.trail_writer import shortened
-from canon_hermes_plugin.owner import Owner
+from canon_hermes_plugin.state.owner import Owner
 from canon_ops.files.disk import Disk, DiskError
 from canon_ops.runtime.clock import ManualClock
 

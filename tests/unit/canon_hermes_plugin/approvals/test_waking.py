@@ -12,14 +12,14 @@ import pytest
 from canon_hermes_plugin.approvals.entry import Decision
 from canon_hermes_plugin.approvals.ports import Wake, WakeRefused
 from canon_hermes_plugin.approvals.waking import Waking, message_of
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.inbound.gate import Request
+from canon_hermes_plugin.inbound.inflow import Inflow
+from canon_hermes_plugin.inbound.own_offers import NotAdmitted
+from canon_hermes_plugin.inbound.rooms import Rooms
 from canon_hermes_plugin.inbox.items import State
 from canon_hermes_plugin.inbox.marks import noted
 from canon_hermes_plugin.inbox.store import Receipt
-from canon_hermes_plugin.inflow import Inflow
-from canon_hermes_plugin.kept import Kept
-from canon_hermes_plugin.own_offers import NotAdmitted
-from canon_hermes_plugin.rooms import Rooms
+from canon_hermes_plugin.state.kept import Kept
 from canon_ops.client.errors import ServiceTrouble
 from canon_ops.durable.problems import DiskFull
 from canon_ops.runtime.clock import ManualClock
@@ -27,7 +27,7 @@ from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import Conversation
 from tests.support.approving import until
 from tests.support.canon_state import opened_state
-from tests.unit.canon_hermes_plugin.test_inflow import EVERYBODY, Host, inflow
+from tests.unit.canon_hermes_plugin.inbound.test_inflow import EVERYBODY, Host, inflow
 
 WAKE = Wake(
     "canon-detached-approval:a1",

@@ -15,13 +15,13 @@ from canon_hermes_plugin.approvals.gateway import LOOK_EVERY_S, GatewayApprovals
 from canon_hermes_plugin.approvals.waking import Waking
 from canon_hermes_plugin.approvals.wish import read_wish
 from canon_hermes_plugin.complaints import Complaints
+from canon_hermes_plugin.inbound.inflow import Inflow
 from canon_hermes_plugin.inbox.items import State
-from canon_hermes_plugin.inflow import Inflow
-from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.state.kept import Kept
 from canon_ops.wire.agents import Conversation
 from tests.support.approving import Approving
 from tests.support.canon_state import opened_state
-from tests.unit.canon_hermes_plugin.test_inflow import Host, inflow, message
+from tests.unit.canon_hermes_plugin.inbound.test_inflow import Host, inflow, message
 
 LOGGER = logging.getLogger("approvals-on-the-whole-way")
 ROOM = "convo-1"

@@ -12,11 +12,11 @@ import pytest
 
 from canon_hermes_plugin.busy.door import FILES_FOLLOW, LATER
 from canon_hermes_plugin.host import load_human_modules
-from canon_hermes_plugin.host_people import HostPeople
-from canon_hermes_plugin.inbound import Request
+from canon_hermes_plugin.hosting.people import HostPeople
+from canon_hermes_plugin.inbound.gate import Request
+from canon_hermes_plugin.inbound.own_messages import OWN_FIELD
 from canon_hermes_plugin.interactions.command_approval import Asked
 from canon_hermes_plugin.interactions.gate import NOT_YOURS, OWNERS_ALONE, Open, Question, Said, Verdict, judge
-from canon_hermes_plugin.own_messages import OWN_FIELD
 from tests.support.busy_host import KEY, Busy, a_busy_session, a_request
 
 pytestmark = pytest.mark.host

@@ -10,8 +10,8 @@ from canon_hermes_plugin.inbox import custody
 from canon_hermes_plugin.inbox.custody import Covered, Custody
 from canon_hermes_plugin.inbox.items import Settlement, State
 from canon_hermes_plugin.inbox.recovery import Remedy, remedy_for
-from canon_hermes_plugin.kept import Kept
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.kept import Kept
+from canon_hermes_plugin.state.place import state_path
 from canon_hermes_plugin.turn.effects import Evidence, TurnClosed
 from canon_hermes_plugin.turn.events import Outcome
 from canon_ops.wire.ids import ConversationId, TurnId

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from canon_hermes_plugin.inbound.suppressed import CONVERSATIONS
 from canon_hermes_plugin.inbox import cursors, store, turns
 from canon_hermes_plugin.inbox.cursors import Step
 from canon_hermes_plugin.inbox.items import Item, Settlement, State
 from canon_hermes_plugin.inbox.recovery import DeadTurn
 from canon_hermes_plugin.inbox.store import Receipt
-from canon_hermes_plugin.suppressed import CONVERSATIONS
 from tests.support.canon_state import ANOTHER, NOW, OWNER, Rows
 
 PAYLOAD = {

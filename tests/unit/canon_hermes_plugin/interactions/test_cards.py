@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.interactions.cards import CardDesk, CardIdUsed, WrongHuman
-from canon_hermes_plugin.kept import Kept
+from canon_hermes_plugin.state.kept import Kept
 from canon_ops.client.errors import ApiError, RequestFailed, TransportFailure
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.interactions import CardRequest, InteractionKind

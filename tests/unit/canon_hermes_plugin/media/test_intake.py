@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from canon_hermes_plugin.dedupe import Seen
-from canon_hermes_plugin.inbound import Inbound, Media, MessageType, Request, Suppress, Wake, admit, request
+from canon_hermes_plugin.inbound.dedupe import Seen
+from canon_hermes_plugin.inbound.gate import Inbound, Media, MessageType, Request, Suppress, Wake, admit, request
 from canon_hermes_plugin.media.addresses import Refused
 from canon_hermes_plugin.media.captures import Bounds, CanonInboundMedia, Captures
 from canon_hermes_plugin.media.download import Fetched, UnsafeUrl

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_hermes_plugin.state_place import state_path
+from canon_hermes_plugin.state.place import state_path
 from tests.support.canon_state import Rows
 
 
