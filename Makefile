@@ -21,6 +21,7 @@ venv: $(STAMP)  ## make .venv with canon-ops, its tools and a real Hermes (herme
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 on PATH. Install one, or say: make PYTHON=/path/to/python" >&2; exit 3; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { echo "$(PYTHON) is no Python 3.11, 3.12 or 3.13. Say: make PYTHON=/path/to/python" >&2; exit 3; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(STAMP)

@@ -20,12 +20,13 @@ from canon_ops.doctor.check import Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.registry import select
 from canon_ops.doctor.run import diagnose
-from canon_ops.hermes.audited import AUDITED_HOSTS, AuditedHost, Refused, audit, way_to_hermes
+from canon_ops.hermes.audited import AUDITED_HOSTS, AuditedHost, Refused, way_to_hermes
 from canon_ops.hermes.discovery import HostNotFound, find_host
 from canon_ops.hermes.gateway import GatewayProcess, read_state
 from canon_ops.operate.changes import undo_change
 from canon_ops.operate.edit_config import edit_config
 from canon_ops.operate.install import InstallOptions, install
+from canon_ops.operate.install_plan import HostRefused
 from canon_ops.operate.prompts import Unattended
 from canon_ops.operate.setup_answers import SetupAnswers, Way
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
@@ -62,9 +63,9 @@ def find_the_host(stage: Stage) -> str:
         exc.fix = way_to_a_host(sys.platform, python_version())
         raise
     version, python = stage.host.version, stage.host.facts.python
-    verdict = audit(version, python, stage.host.facts.platform)
+    verdict = stage.host.audit()
     if isinstance(verdict, Refused):
-        raise DemoFailed(verdict.sentence, fix=way_to_a_host(stage.host.facts.platform, python))
+        raise HostRefused(verdict.sentence, fix=way_to_a_host(stage.host.facts.platform, python))
     return f"Hermes {version} on Python {python}, {stage.host.python}"
 
 

@@ -88,7 +88,12 @@ AUDITED_HOSTS: tuple[AuditedHost, ...] = (
 
 
 def audit(
-    version: str | None, python: str, platform: str, *, rows: Iterable[AuditedHost] = AUDITED_HOSTS
+    version: str | None,
+    python: str,
+    platform: str,
+    *,
+    installing: str = "pip install",
+    rows: Iterable[AuditedHost] = AUDITED_HOSTS,
 ) -> Audited | Refused:
     """Look a host up.
 
@@ -96,6 +101,7 @@ def audit(
         version: ``hermes_cli.__version__``, or None when it could not be read.
         python: the interpreter's version, ``3.13`` or ``3.13.5``.
         platform: ``sys.platform`` of that interpreter.
+        installing: the command that installs into that interpreter's environment, for the advice.
         rows: the table, for tests.
     """
     rows = tuple(rows)
@@ -114,7 +120,7 @@ def audit(
             "host_version_unaudited",
             f"This is Hermes {version or 'of unknown version'}; audited on {_platform(platform)} are "
             f"{_listed(_unique(row.hermes for row in here))}.",
-            _advice(version, minor, platform, rows),
+            _advice(version, minor, platform, installing, rows),
         )
     for row in same_version:
         if row.python == minor:
@@ -180,7 +186,7 @@ def _unique(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 
-def _advice(version: str | None, minor: str, platform: str, rows: Iterable[AuditedHost]) -> str:
+def _advice(version: str | None, minor: str, platform: str, installing: str, rows: Iterable[AuditedHost]) -> str:
     """What to do about a version that is in no row of the platform."""
     found = distribution_of(version or "")
     same = newest_run(platform, minor, distribution=found, rows=rows)
@@ -192,8 +198,10 @@ def _advice(version: str | None, minor: str, platform: str, rows: Iterable[Audit
             f"No Hermes has been run with these platforms on {_platform(platform)}; {admitted} was compared on paper. "
             f"Run the gateway on {_listed(_platforms_that_ran(rows))}."
         )
-    where = "" if row.python == minor and same else f" in an environment of its own with Python {row.python}"
-    return f"Install an audited Hermes{where}: pip install {requirement_of(row.hermes)}"
+    wanted = requirement_of(row.hermes)
+    if row.python == minor and same:
+        return f"Install an audited Hermes: {installing} {wanted}"
+    return f"Install an audited Hermes in an environment of its own with Python {row.python}: pip install {wanted}"
 
 
 def _platforms_that_ran(rows: Iterable[AuditedHost]) -> list[str]:

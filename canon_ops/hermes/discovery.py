@@ -33,7 +33,7 @@ from pathlib import Path
 from string import Template
 
 from canon_ops.errors import OutsideError
-from canon_ops.hermes.audited import way_to_hermes
+from canon_ops.hermes.audited import Audited, Refused, audit, way_to_hermes
 from canon_ops.hermes.host_call import HostFacts, HostUnusable, host_facts
 from canon_ops.hermes.installer import Installer, choose_installer
 
@@ -104,6 +104,15 @@ class HostInstallation:
     def version(self) -> str | None:
         """``hermes_cli.__version__``; None when its source does not say."""
         return self.facts.hermes.version if self.facts.hermes else None
+
+    @property
+    def installing(self) -> str:
+        """The command that installs into this environment, up to what is installed."""
+        return shlex.join(self.installer.command(self.python, "install")) if self.installer else "pip install"
+
+    def audit(self) -> Audited | Refused:
+        """Whether the platforms answer for it (audited.py)."""
+        return audit(self.version, self.facts.python, self.facts.platform, installing=self.installing)
 
     @property
     def is_running_interpreter(self) -> bool:

@@ -15,7 +15,7 @@ from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.dotenv_editor import DotenvDocument
 from canon_ops.files.transaction import FileChange, Transaction
-from canon_ops.hermes.audited import AuditedHost, Evidence, Refused, audit
+from canon_ops.hermes.audited import AuditedHost, Evidence, Refused
 from canon_ops.hermes.discovery import HostInstallation, find_host
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_call import try_imports
@@ -254,7 +254,7 @@ def audited_host(
         HostNotFound, HostUnusable: there is no host, or it does not answer.
     """
     found = host or find_host(home.environ(environ), python=python)
-    verdict = audit(found.version, found.facts.python, found.facts.platform)
+    verdict = found.audit()
     if isinstance(verdict, Refused):
         raise HostRefused(verdict.sentence, fix=verdict.fix)
     return found, verdict.host

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.reading import read_optional
-from canon_ops.hermes.audited import Audited, audit
+from canon_ops.hermes.audited import Audited
 from canon_ops.hermes.config_file import HermesConfig, read_config
 from canon_ops.hermes.discovery import find_host
 from canon_ops.hermes.gateway import GatewayState, read_state
@@ -131,7 +131,7 @@ def read_gateway(
 def _host(home: HermesHome, environ: Mapping[str, str], python: Path | None) -> HostSeen:
     host = find_host(home.environ(environ), python=python)
     facts = host.facts
-    verdict = audit(host.version, facts.python, facts.platform)
+    verdict = host.audit()
     ours = facts.ours.version if facts.ours and facts.ours.is_whole else None
     if isinstance(verdict, Audited):
         return HostSeen(host.python, host.version, facts.python, True, ours)

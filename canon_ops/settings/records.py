@@ -35,7 +35,7 @@ def parse_records(data: bytes | None, *, what: str, file: str) -> dict[str, dict
     try:
         root = json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite)
     except json.JSONDecodeError as exc:
-        raise DamagedFile(what, file, f"{file} is no JSON ({exc.msg})", line=exc.lineno, column=exc.colno) from exc
+        raise DamagedFile(what, file, f"{file} is no JSON", line=exc.lineno, column=exc.colno) from exc
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         raise DamagedFile(what, file, f"{file} is not UTF-8", line=line) from exc

@@ -11,7 +11,7 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Problem, Result, Table
 from canon_ops.errors import ExitCode
-from canon_ops.hermes.audited import AUDITED_HOSTS, Audited, audit
+from canon_ops.hermes.audited import AUDITED_HOSTS, Audited
 from canon_ops.hermes.contract import Difference, Effect, worst
 from canon_ops.hermes.contract_check import NEEDS, contract_differences
 from canon_ops.hermes.discovery import HostInstallation, HostNotFound, find_host, find_hosts, or_make_one
@@ -165,7 +165,7 @@ def list_command(context: Context) -> Result:
 
 
 def _described(host: HostInstallation) -> HostFound:
-    facts, verdict = host.facts, audit(host.version, host.facts.python, host.facts.platform)
+    facts, verdict = host.facts, host.audit()
     is_audited = isinstance(verdict, Audited)
     distribution = facts.hermes.distribution if facts.hermes else None
     return HostFound(

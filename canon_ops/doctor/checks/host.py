@@ -10,7 +10,7 @@ from pathlib import Path
 from canon_ops.doctor.check import HOST_LIMIT_S, About, Check, Finding, Fix, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.errors import CanonOpsError
-from canon_ops.hermes.audited import Audited, Evidence, Refused, audit, requirement_of
+from canon_ops.hermes.audited import Audited, Evidence, Refused, requirement_of
 from canon_ops.hermes.contract import Effect, worst
 from canon_ops.hermes.contract_canon import HOOKS
 from canon_ops.hermes.contract_check import NEEDS
@@ -39,7 +39,7 @@ def _found(examination: Examination) -> Finding:
 
 def _verdict(examination: Examination) -> Audited | Refused:
     host = examination.host()
-    return audit(host.version, host.facts.python, host.facts.platform)
+    return host.audit()
 
 
 def _version(examination: Examination) -> Finding:
@@ -81,12 +81,12 @@ def _contract(examination: Examination) -> Finding:
 
 def _reinstall(host: HostInstallation) -> Fix:
     """An audited version that is not as it was released has been changed; any other is to be replaced anyway."""
-    verdict = audit(host.version, host.facts.python, host.facts.platform)
+    verdict = host.audit()
     if isinstance(verdict, Refused):
         return Fix(verdict.fix)
     if verdict.host.evidence is Evidence.DOCUMENT:  # it may be on no package index
         return Fix(f"Install Hermes {verdict.host.hermes} again, from where it came.")
-    return Fix(f"{host.python} -m pip install --force-reinstall --no-deps {requirement_of(verdict.host.hermes)}")
+    return Fix(f"{host.installing} --force-reinstall --no-deps {requirement_of(verdict.host.hermes)}")
 
 
 def _layout(examination: Examination) -> Finding:

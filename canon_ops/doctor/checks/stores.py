@@ -30,7 +30,8 @@ def _agents_file(examination: Examination) -> Answer:
         pass
     found = [_open_to_others(file) for file in (paths.agents_file, paths.pending_file)]
     told = tuple(each for each in (*found, _folder_open_to_others(paths.home)) if each is not None)
-    return told or Finding(Status.OK, "The files of Canon's profiles are in order.", at=Place(str(paths.agents_file)))
+    right = "agents.json is in order, and Canon's files are nobody else's to read."
+    return told or Finding(Status.OK, right, at=Place(str(paths.agents_file)))
 
 
 def _open_to_others(file: Path) -> Finding | None:
