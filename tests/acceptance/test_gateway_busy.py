@@ -88,11 +88,17 @@ class Work:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
-        self._end = folder / "end"
+        self._begun, self._end = folder / "begun", folder / "end"
 
     def __str__(self) -> str:
-        waits = f"n=0; until test -e {self._end} || test $n -gt 600; do sleep 0.1; n=$((n+1)); done"
-        return f"[tool terminal {json.dumps({'command': waits})}]"
+        waits = (
+            f"touch {self._begun}; n=0; until test -e {self._end} || test $n -gt 600; do sleep 0.1; n=$((n+1)); done"
+        )
+        return f"[wait 0.5][tool terminal {json.dumps({'command': waits})}]"
+
+    def has_begun(self) -> bool:
+        """Whether it goes on; the host knows its agent by then, a moment after the first answer."""
+        return self._begun.exists()
 
     def end(self) -> None:
         """Let the tool give its result."""
@@ -106,8 +112,7 @@ def work(tmp_path: Path) -> Work:
 
 
 def working(stage: Stage, room: str, text: str, sender: str | None = None, *, work: Work | str) -> tuple[str, str]:
-    """A message whose turn runs a tool by now, and the turn."""
-    before = len(stage.model.requests)
+    """A message whose turn runs a tool by now (asks for one, where the work is not a test's to end), and the turn."""
     message = stage.box.human.say(room, f"{work}{text}", sender)
     stage.model.wait(where=lambda request: text in request.user_text, timeout_s=LONG_S)
     wait_until(
@@ -117,9 +122,8 @@ def working(stage: Stage, room: str, text: str, sender: str | None = None, *, wo
     turn_id = next(
         state["turnId"] for state in stage.box.human.turns(room) if message in state.get("activeMessageIds", ())
     )
-    wait_until(
-        lambda: "tool" in states_of(stage.box, turn_id, room) or len(stage.model.requests) > before, timeout_s=LONG_S
-    )
+    if isinstance(work, Work):
+        wait_until(work.has_begun, timeout_s=LONG_S)
     return message, turn_id
 
 

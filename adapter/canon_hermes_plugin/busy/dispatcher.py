@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final, Protocol
 
 from canon_hermes_plugin.busy import dequeue
+from canon_hermes_plugin.busy.early import EarlyStops
 from canon_hermes_plugin.busy.intents import Busy, Deed, deed_of, steering_words
 from canon_hermes_plugin.busy.steering import Steered, Steering, late_ones
 from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
@@ -108,6 +109,7 @@ class BusySessions:
         self._has_seam = False
         self._ending: list[str] = []  # sessions to which a command that ends them is on its way
         self._steering = Steering()
+        self._early = EarlyStops(self._is_made, self._interrupt_made)
         self._serving: set[str] = set()  # sessions of which the host gets one that waited with us
         self._taken: dict[str, Any] = {}  # what the host took last to answer it next, until that has begun
         self._last = 0  # the number of the newest words; they are in their agent before it says so
@@ -117,6 +119,7 @@ class BusySessions:
     def wire(self, handler: Handler | None) -> Handler | None:
         """The host hands its own handler over, or None; what to install in its place. Source: R5.1, R5.2, R5.21."""
         dequeue.uninstall(self._host.object, self._adapter)
+        self._early.forget_all()
         self._delegate = handler
         self._host = HostRunner(None)
         self._can_route = self._has_seam = False
@@ -209,7 +212,7 @@ class BusySessions:
         self._wait(event, session_key)
         if deed in (Deed.INTERRUPT, Deed.STOP):
             self._feed(session_key)  # a host without a next message would make one of the words that interrupt it
-            self._interrupt(event.text, session_key)
+            self._interrupt(event.text, session_key, spares=deed is Deed.INTERRUPT)
         return True
 
     def stop_now(self, event: Any, session_key: str) -> bool:
@@ -326,16 +329,27 @@ class BusySessions:
             self.drop(session_key)
         else:
             self._queue.take_back(session_key)
+        self._early.forget(session_key)
 
-    def _interrupt(self, text: str | None, session_key: str) -> None:
+    def _interrupt(self, text: str | None, session_key: str, *, spares: bool = False) -> None:
         agent = self._host.agent(session_key)
         if agent is None:
+            self._early.add(session_key, text, spares=spares)
             return
         self._listener.interrupting(session_key)
         try:
             agent.interrupt(text)
         except Exception:  # the host's own code; the message waits all the same
             logger.warning("Canon: Hermes could not interrupt session %s", session_key, exc_info=True)
+
+    def _is_made(self, session_key: str) -> bool | None:
+        return self._host.agent(session_key) is not None if self._queue.is_busy(session_key) else None
+
+    async def _interrupt_made(self, session_key: str, text: str | None, spares: bool) -> None:
+        if spares and await self._is_protected(session_key):
+            return
+        if self._is_made(session_key):  # still, after the host was asked
+            self._interrupt(text, session_key)
 
     def drop(self, session_key: str) -> None:
         """Nothing that waits in the session will run. Source: R5.10."""
@@ -362,6 +376,7 @@ class BusySessions:
 
         Called before the host looks into its queue for the last time.
         """
+        self._early.forget(session_key)
         taken = self._taken_back(self._steering.take(session_key, unread))
         if not is_stopped:
             self._requeue(session_key, taken)
@@ -373,6 +388,7 @@ class BusySessions:
             return
         steered = self._steering.take(session_key, self._listener.unread_steering(session_key))
         if event is not None:
+            self._early.forget(session_key)
             self._requeue(session_key, self._taken_back(steered))
             self.announce(session_key, event)
             self._listener.accepted(self._arrival_of(event))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,20 @@ from canon_hermes_plugin.turn.events import ModelCalled
 from tests.support.busy_host import AUTHORITY, KEY, ROOM, Agent, MuteAgent, a_busy_session, a_request
 
 pytestmark = pytest.mark.host
+
+
+def being_made() -> Any:
+    """What the host has in place of an agent that it is still making."""
+    from gateway.run import _AGENT_PENDING_SENTINEL
+
+    return _AGENT_PENDING_SENTINEL
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Wait for something that comes within a few looks."""
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110  # the host's agents set no event
+            await asyncio.sleep(0.01)
 
 
 # --- wiring -------------------------------------------------------------------------------------------------------
@@ -125,16 +140,78 @@ async def test_an_agent_that_cannot_be_interrupted_is_no_failure() -> None:
     assert busy.waiting == ["change of plans"]
 
 
-async def test_an_agent_that_is_still_made_is_not_interrupted() -> None:
-    """R5.5: the host's mark for it is no agent."""
-    from gateway.run import _AGENT_PENDING_SENTINEL
+async def test_words_for_an_agent_that_is_still_made_wait() -> None:
+    """R5.5, R5.6: they are answered next."""
+    busy = a_busy_session(being_made())
 
-    busy = a_busy_session(_AGENT_PENDING_SENTINEL)
+    await busy.say("also check the logs", "interleave")
 
-    for intent in ("interrupt", "interleave", "stop"):
-        await busy.say(intent, intent)
+    assert (busy.waiting, busy.turn.interrupted, len(busy.sessions._early)) == (["also check the logs"], False, 0)
 
-    assert busy.waiting == ["stop"] and not busy.turn.interrupted
+
+@pytest.mark.parametrize("intent", ["interrupt", "stop"])
+async def test_an_agent_that_is_still_made_is_interrupted_once_it_is_there(intent: str) -> None:
+    """S5.4, S5.9, R5.5: the host's mark for it is no agent; without a look at what comes, the whole turn would run."""
+    busy = a_busy_session(being_made())
+
+    await busy.say("change of plans", intent)
+    await asyncio.sleep(0.1)
+    before = busy.turn.interrupted
+    busy.runner._running_agents[KEY] = agent = Agent()
+    await until(lambda: agent.interrupts)
+
+    assert (before, busy.waiting, agent.interrupts) == (False, ["change of plans"], ["change of plans"])
+    assert (busy.turn.interrupted, len(busy.sessions._early)) == (True, 0)
+
+
+@pytest.mark.parametrize("why", ["run over", "run stopped", "next message", "stopped by the host", "unwired", "idle"])
+async def test_an_early_interruption_is_of_its_run_only(why: str) -> None:
+    """R5.6: the agent that comes after the run has ended, or was ended by something else, is left alone."""
+    busy = a_busy_session(being_made())
+    await busy.say("change of plans", "interrupt")
+
+    match why:
+        case "run over" | "run stopped":
+            busy.end_run(is_stopped=why == "run stopped")
+        case "next message":
+            busy.promote()
+        case "stopped by the host":
+            await busy.adapter.interrupt_session_activity(KEY, ROOM)
+        case "unwired":
+            busy.adapter.set_busy_session_handler(None)
+        case "idle":
+            busy.adapter._active_sessions.clear()
+            await asyncio.sleep(0.1)
+            busy.adapter._active_sessions[KEY] = asyncio.Event()
+    busy.runner._running_agents[KEY] = agent = Agent()
+    await asyncio.sleep(0.15)
+
+    assert (agent.interrupts, len(busy.sessions._early)) == ([], 0)
+
+
+async def test_an_early_interruption_spares_what_it_would_tear_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S5.5: a turn may begin with a compression; a message that stops is not asked about it."""
+    busy = a_busy_session(being_made())
+    monkeypatch.setattr(busy.runner, "_session_has_compression_in_flight", lambda session_key: True)
+
+    await busy.say("change of plans", "interrupt")
+    busy.runner._running_agents[KEY] = agent = Agent()
+    await until(lambda: not len(busy.sessions._early))
+
+    assert (agent.interrupts, busy.waiting) == ([], ["change of plans"])
+
+
+async def test_the_newest_early_interruption_counts() -> None:
+    """S5.4: two of them are one; what the agent is told is the last."""
+    busy = a_busy_session(being_made())
+
+    await busy.say("one", "interrupt")
+    await busy.say("two", "interrupt", message_id="m3")
+    busy.runner._running_agents[KEY] = agent = Agent()
+    await until(lambda: agent.interrupts)
+    await asyncio.sleep(0.1)
+
+    assert (agent.interrupts, busy.waiting) == (["two"], ["one", "two"])
 
 
 async def test_a_stop_takes_the_place_of_everything() -> None:
