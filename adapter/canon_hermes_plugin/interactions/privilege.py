@@ -64,7 +64,7 @@ def needs_owner(command: str) -> bool:
     What takes more reading than :data:`MOST_READ` letters is the owner's unread: it is asked for on the gateway's loop.
     """
     try:
-        return _Judge().needs_owner(command)
+        return _Judge(command).needs_owner(command)
     except (TooMany, _TooLong):
         return True
 
@@ -76,8 +76,16 @@ class _TooLong(Exception):
 class _Judge:
     """Reads one command, and the texts in it, within a bound."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: str) -> None:
         self._left = MOST_READ
+        self._whole = whole
+        self._set: dict[str, bool] = {}
+
+    def sets(self, variable: str) -> bool:
+        """Whether the command gives a variable its value anywhere: what stands in it may hand the value on."""
+        if variable not in self._set:
+            self._set[variable] = _gives_value(self._whole, variable)
+        return self._set[variable]
 
     def needs_owner(self, command: str, *, depth: int = 0, is_prose: bool = False) -> bool:
         """Likewise, for a text of the command.
@@ -212,8 +220,7 @@ class _Line:
     def _is_set_here(self, variable: str) -> bool:
         """Whether the command itself gives a variable its value, in whatever way."""
         if variable not in self._set_here:
-            found = re.search(rf"(?<![\w$])(?<!\$\{{){variable}(?!\w)", self._text)
-            self._set_here[variable] = found is not None
+            self._set_here[variable] = self._judge.sets(variable) or _gives_value(self._text, variable)
         return self._set_here[variable]
 
     def _is_source_of_privileged(self, text: str) -> bool:
@@ -275,6 +282,11 @@ class _Line:
         texts = {each for text in [*said, whole] for each in (text, decoded(text)) if each}
         is_prose = not any(simple.is_fed or simple.inputs for simple in self._commands)
         return any(self._inner(text, is_prose=is_prose) for text in texts)
+
+
+def _gives_value(text: str, variable: str) -> bool:
+    """Whether a variable stands in a text in another way than to be read."""
+    return re.search(rf"(?<![\w$])(?<!\$\{{){variable}(?!\w)", text) is not None
 
 
 def _written(head: Sequence[Word]) -> str:
