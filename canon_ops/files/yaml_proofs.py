@@ -232,7 +232,7 @@ class _Going:
         start: where the entry begins that goes, or the value that is replaced; behind the text when nothing goes.
         end: behind its last character.
         entry: where the entry begins that changes.
-        closing: behind the brackets that it stands in: what follows is about them.
+        closing: behind the brackets that it stands in, or that a value itself has: what follows is about them.
         above: the start of the entry that goes, whose comments directly above it go too; None for a value.
     """
 
@@ -252,7 +252,10 @@ class _Going:
         entry, parent = entry_of(layout, step), nodes[-1]
         closing = layout.ends[id(parent)] if parent.flow_style else len(layout.text)
         if isinstance(change, Replaced):
-            return cls(layout, *slot_of(layout, step), entry, closing)
+            start, end = slot_of(layout, step)
+            value = _at(layout, change.at)
+            is_bracketed = value is not None and getattr(value[-1], "flow_style", False)
+            return cls(layout, start, end, entry, min(closing, end) if is_bracketed else closing)
         return cls(layout, entry, end_of(layout, step), entry, closing, entry)
 
     def takes(self, comment: Comment) -> bool:
@@ -268,6 +271,8 @@ class _Going:
         return self.start <= comment.start < self.end or self._is_directly_above(comment)
 
     def _has_another(self, comment: Comment) -> bool:
+        if self.above is None and self.closing > self.end:  # behind the last line of a section: it goes with that
+            return False
         line = self.layout.comments_in(self.end, line_end(self.layout.text, self.end))
         return bool(line) and line[0].start != comment.start
 
