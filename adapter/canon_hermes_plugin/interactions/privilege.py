@@ -50,6 +50,7 @@ _QUOTED_ARGUMENT: Final = re.compile(  # the first of a list of arguments in a p
 )
 _IN_SOURCE: Final = re.compile(rf"""(?:^|[\s"'`/!(\[;&|=])(?:{_NAMES})(?=$|[\s"'`,;&|)\]])""", re.IGNORECASE)
 _STRING: Final = re.compile(r"""\"(?P<double>[^"]*)"|'(?P<single>[^']*)'""")
+_STARTS: Final = re.compile(r"system|exec|spawn|popen|subprocess|getline|`|\|", re.IGNORECASE)  # in another language
 _SHELL_SIGN: Final = re.compile(r"[$`\\{\[*?'\"]")  # without one of these a text runs what it names
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=(.*)", re.DOTALL)
 _SUFFIX: Final = re.compile(r"[0-9.]+$")
@@ -155,7 +156,7 @@ class _Line:
             arguments = _behind(arguments, ("-exec", "-execdir", "-ok", "-okdir"))
             return self._is_privileged(arguments) or any(self._names_privileged(one) for one in arguments)
         if name in CODE or _SUFFIX.sub("", name) in CODE:
-            return any(self._is_source_of_privileged(one.text) for one in arguments)
+            return any(self._is_source_of_privileged(one.text) or self._is_source_half_made(one) for one in arguments)
         return not self._is_prose and any(self._names_privileged(one) for one in arguments)
 
     def _may_be_privileged(self, word: Word) -> bool:
@@ -229,6 +230,10 @@ class _Line:
         return _IN_SOURCE.search(text) is not None or any(
             self._inner(one, is_prose=True) for one in strings if _SHELL_SIGN.search(one)
         )
+
+    def _is_source_half_made(self, word: Word) -> bool:
+        """Whether a program that starts others is in part what the command makes, so that nobody can read which."""
+        return _STARTS.search(word.text) is not None and self._is_made_here(word)
 
     def _gives_source(self) -> bool:
         """Whether a program of another language reads its source here."""
