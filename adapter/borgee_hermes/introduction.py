@@ -80,7 +80,7 @@ async def introduce(options: BorgeeOptions, key: Secret, *, clock: Clock, timeou
         AuthFailed: the server does not take the key.
         BppError: it was not reached, or what answered is no Borgee server.
     """
-    limits = Limits(opening_s=min(timeout_s, Limits().opening_s), action_s=timeout_s)
+    limits = Limits(opening_s=min(timeout_s, Limits().opening_s), action_s=timeout_s, settle_s=0.0)  # takes in nothing
     client = BppClient(BppOptions(base_url=options.origin, api_key=key, limits=limits), clock=clock)
     await client.connect()
     try:

@@ -22,6 +22,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -252,7 +253,9 @@ def test_an_agent_that_is_switched_off_is_down_and_its_turn_ends(tmp_path: Path)
 def test_a_turn_that_a_stop_interrupts_is_not_lost(tmp_path: Path) -> None:
     """Hermes interrupts what runs and calls that a success; without an answer the receipt is in doubt."""
     with borgee_stage(tmp_path) as stage:
-        turn = running_turn(stage, None, "the turn")
+        stage.answer(stage.box.human.say(None, "[say at your service]"))
+        turn = running_turn(stage, None, "the turn", seconds=6)
+        time.sleep(1)  # a run is interrupted, not the making of its agent, which the host looks for now and then
         stage.gateway.stop()
 
         receipt = stage.receipt_of(turn)

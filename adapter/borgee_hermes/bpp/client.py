@@ -41,7 +41,7 @@ from borgee_hermes.bpp.request_desk import RequestDesk
 from borgee_hermes.bpp.session import Session
 from borgee_hermes.bpp.state import ConnectionState, Status
 from borgee_hermes.bpp.values import User
-from borgee_hermes.bpp.wire import dial
+from borgee_hermes.bpp.wire import Wire, dial
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.secret import Secret
 
@@ -317,10 +317,17 @@ class BppClient:
 
     def _open_line(self, generation: int) -> None:
         options = self._options
+        older = list(self._lines.values())
+
+        async def open_in_turn() -> Wire:
+            for each in older:  # what still comes over one of those was said before what comes over this one
+                await each.gone.wait()
+            return await dial(options.base_url, options.api_key)
+
         line = self._lines[generation] = Line(
             generation,
             self._session,
-            lambda: dial(options.base_url, options.api_key),
+            open_in_turn,
             self._apply,
             clock=self._clock,
             limits=options.limits,

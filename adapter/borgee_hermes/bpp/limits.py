@@ -29,7 +29,9 @@ class Limits:
         stable_s: a connection that lived so long starts the back-off anew.
         backoff_first_s, backoff_max_s: pauses before a reconnect, each cut by up to a half at random.
         malformed: so many broken messages in ``malformed_window_s`` are answered by a reconnect, one more is the end.
-        close_s: the wait for the end of a connection that we close.
+        settle_s: a connection that we close is read until nothing came for so long, and only then told so.
+        close_s: the wait for the server's goodbye; it begins anew with everything that the server still says.
+        farewell_s: and the end of both: Hermes gives a platform five seconds in all.
         burst_events: so many waiting events are handed over at once; a host's loop is held for a few milliseconds then.
     """
 
@@ -45,7 +47,9 @@ class Limits:
     backoff_max_s: float = 30.0
     malformed: int = 3
     malformed_window_s: float = 600.0
+    settle_s: float = 0.1
     close_s: float = 1.0
+    farewell_s: float = 3.0
     pending_actions: int = 256
     burst_events: int = 64
     waiting_events: int = 512

@@ -1,8 +1,9 @@
 """One connection in the shell: dials, reads and writes until the session or the other end is through with it.
 
 It reports everything to the session under its generation and does nothing on its own: an end that the session has not
-ordered is reported, an end that it has ordered is not. A connection that is ended with a close frame is read until the
-other end has said goodbye too: what the server had sent by then it will not send again.
+ordered is reported, an end that it has ordered is not. A connection that is ended with a close frame is read until
+nothing waits, and then until the other end has said goodbye too: what the server had sent by then it will not send
+again, and what it still held ready when it heard of the end it does not send at all.
 
 Source: Borgee 1.13, 1.14, W21; docs/decisions/0043.
 """
@@ -10,6 +11,7 @@ Source: Borgee 1.13, 1.14, W21; docs/decisions/0043.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 
 from borgee_hermes.bpp.effects import Effect
@@ -22,6 +24,8 @@ from canon_ops.runtime.clock import Clock
 
 __all__ = ["Line"]
 
+logger = logging.getLogger(__name__)
+
 
 class Line:
     """The owner of one socket.
@@ -32,6 +36,7 @@ class Line:
 
     Attributes:
         writable: set when there may be something to write.
+        gone: set when nothing comes over it any more.
     """
 
     def __init__(
@@ -45,6 +50,7 @@ class Line:
         limits: Limits,
     ) -> None:
         self.writable = asyncio.Event()
+        self.gone = asyncio.Event()
         self._generation = generation
         self._session = session
         self._dial = dial
@@ -74,8 +80,11 @@ class Line:
         finally:
             over.cancel()
             living.cancel()
-            await asyncio.wait({living})  # unlike awaiting it, this raises nothing of its
-            await self._let_go()
+            try:
+                await asyncio.wait({living})  # unlike awaiting it, this raises nothing of its
+                await self._let_go()
+            finally:
+                self.gone.set()
         if not living.cancelled():
             living.result()
 
@@ -84,20 +93,35 @@ class Line:
             return
         try:
             if self._over.is_set() and self._goodbye is not None:
-                await within(self._clock, self._limits.close_s, self._say_goodbye(self._wire, self._goodbye))
-        except TimeoutError:
-            pass
+                await self._say_goodbye(self._wire, self._goodbye)
         finally:
             await self._wire.let_go()
 
     async def _say_goodbye(self, wire: Wire, code: int) -> None:
+        limits = self._limits
+        end_s = self._now_s() + limits.farewell_s
+        if await self._read_out(wire, limits.settle_s, end_s - limits.close_s):
+            return
         wire.close(code)
-        while True:
-            batch = await wire.read()
+        if not await self._read_out(wire, limits.close_s, end_s):
+            logger.info("Borgee: the server did not answer our goodbye; what it was still sending is lost")
+
+    async def _read_out(self, wire: Wire, silence_s: float, end_s: float) -> bool:
+        """Hand over what comes, until nothing came for ``silence_s`` or it is ``end_s``.
+
+        Returns:
+            the connection is over.
+        """
+        while (left_s := end_s - self._now_s()) > 0:
+            try:
+                batch = await within(self._clock, min(silence_s, left_s), wire.read())
+            except TimeoutError:
+                break
             for message in batch.messages:
                 self._apply(self._session.received(self._generation, message, self._now_s()))
             if batch.end is not None:
-                return
+                return True
+        return False
 
     async def _live(self) -> None:
         try:

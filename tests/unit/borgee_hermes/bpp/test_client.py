@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from borgee_hermes.bpp import actions
+from borgee_hermes.bpp import actions, wire
 from borgee_hermes.bpp.client import BppClient, BppOptions
 from borgee_hermes.bpp.errors import (
     AuthFailed,
@@ -169,9 +169,9 @@ async def taken(client: BppClient) -> list[str]:
 
 
 async def test_what_was_said_before_the_goodbye_is_handed_over(box: BorgeeSandbox) -> None:
-    """The server sends nothing again, so what it had sent when it heard of the end counts: on its way, in the kernel or
-    in our buffer (decision 0043)."""
-    async with online(box) as client:
+    """The server sends nothing again, so what it had to send when the end began counts: ready to be sent, on its
+    way, in the kernel or in our buffer (decision 0043)."""
+    async with online(box, settle_s=1.0) as client:  # the server's thread may be left waiting for so long here
         said = [box.human.say(DM, f"{n} " * 1_000) for n in range(300)]  # the loop stands still meanwhile
 
         await client.close()
@@ -184,6 +184,7 @@ async def test_what_waits_is_handed_over_at_once(box: BorgeeSandbox) -> None:
     """A receiver that stores many in one write takes them so: in order, at most so many, settled together."""
     async with online(box, burst_events=64) as client:
         said = [box.human.say(DM, f"text {n}") for n in range(200)]
+        wait_until(lambda: not any(socket.orders for socket in box.engine.sockets))  # the client cannot look meanwhile
         sizes, handed = [], []
 
         async with asyncio.timeout(10):
@@ -212,6 +213,45 @@ async def test_what_was_said_before_the_switch_is_handed_over(box: BorgeeSandbox
 
         assert await taken(client) == said
         assert client.state.status is Status.ONLINE
+
+
+async def test_an_old_connection_is_read_out_before_a_new_one_is_made(
+    box: BorgeeSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What people say is handed over in the order in which they said it, however slowly the old one ends."""
+    made, there, most_at_once = 0, 0, 0
+
+    async def slow_to_end(base_url: str, api_key: Secret) -> wire.Wire:
+        nonlocal made, there, most_at_once
+        opened = await wire.dial(base_url, api_key)
+        made, there = made + 1, there + 1
+        most_at_once = max(most_at_once, there)
+        let_go = opened.let_go
+
+        async def let_go_late() -> None:
+            nonlocal there
+            await asyncio.sleep(0.2)
+            await let_go()
+            there -= 1
+
+        opened.let_go = let_go_late  # type: ignore[method-assign]  # an end that takes a while
+        return opened
+
+    monkeypatch.setattr("borgee_hermes.bpp.client.dial", slow_to_end)
+    async with online(box, backoff_first_s=0.01, backoff_max_s=0.01) as client:
+        for number in (1, 2):
+            box.human.send_raw("{")
+            async for state in client.state_changes():
+                if made > number and state.status is Status.ONLINE:
+                    break
+        box.human.say(DM, "again")
+        async with asyncio.timeout(10):
+            async for delivery in client.deliveries():
+                assert delivery.event.body == "again"
+                break
+
+    assert most_at_once == 1
+    assert there == 0
 
 
 async def test_what_stands_behind_a_broken_message_is_handed_over(box: BorgeeSandbox) -> None:
@@ -311,7 +351,7 @@ async def test_its_own_faults_are_no_silence(box: BorgeeSandbox) -> None:
 async def test_all_of_its_time_is_the_clock_s(box: BorgeeSandbox) -> None:
     """Heartbeats, time-outs and silence follow the clock that was handed in."""
     clock = ManualClock()
-    async with online(box, clock=clock) as client:
+    async with online(box, clock=clock, settle_s=0.0) as client:
         await box.until("connected")
         await clock.advance(20)
         await box.until("frame", type="heartbeat")
