@@ -13,7 +13,6 @@ import pytest
 
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from tests.support.asking import call_of, wakes
-from tests.support.candidate import plugin_for
 from tests.support.conversing import answer_to
 from tests.support.gateways import Stage, canon_stage
 from tests.support.waiting import wait_until
@@ -47,7 +46,7 @@ def test_an_invoice_is_filed_after_the_decision(tmp_path: Path, decision: str) -
     """S13.9, S13.10 in a gateway: asked of the human of the turn, killed, decided, woken, settled twice, filed once."""
     shutil.copytree(EXAMPLE, tmp_path / "hermes" / "plugins" / "invoices", ignore=shutil.ignore_patterns("__pycache__"))
     config = {
-        "plugins": {"enabled": [plugin_for(tmp_path / "hermes"), "invoices"]},
+        "plugins": {"enabled": ["canon-hermes", "invoices"]},
         "platform_toolsets": {"canon": ["canon", "invoices"]},
         "gateway": {"restart_loop_guard": {"max_restarts": 0}},
     }

@@ -14,7 +14,6 @@ import pytest
 from canon_ops.sandbox.model.server import ModelSandbox
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.bare_platform import NAME, add_bare_distribution, converse, port_of
-from tests.support.candidate import plugin_name
 from tests.support.conversing import answer_to
 from tests.support.gateways import direct_key, start_gateway
 from tests.support.homes import build_home
@@ -96,7 +95,7 @@ def test_a_guest_is_served_as_if_canon_were_not_there(tmp_path: Path) -> None:
     with CanonSandbox() as box, ModelSandbox() as model:
         # its home channel would stand in the host's own words to every platform
         dotenv = {name: value for name, value in direct_key(box).items() if name != "CANON_HOME_CHANNEL"}
-        with gateway(beside, model, dotenv, plugin_name()) as (home, port):
+        with gateway(beside, model, dotenv, "canon-hermes") as (home, port):
             said = converse(port, TEXTS[:2])
             kept = len(model.requests)
             on_canon = answer_to(box, box.human.say(None, "[say On Canon.]"))

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.support.asking import call_of
-from tests.support.candidate import plugin_for
 from tests.support.conversing import answer_to
 from tests.support.files import HTML, JPEG, PDF, PNG, on_disk
 from tests.support.gateways import Stage, canon_stage
@@ -60,7 +59,7 @@ def put_reader(home: Path) -> dict[str, Any]:
     folder.joinpath("__init__.py").write_text(READER)
     folder.joinpath("plugin.yaml").write_text(MANIFEST)
     return {
-        "plugins": {"enabled": [plugin_for(home), "reader"]},
+        "plugins": {"enabled": ["canon-hermes", "reader"]},
         "platform_toolsets": {"canon": ["canon", "reader"]},
     }
 

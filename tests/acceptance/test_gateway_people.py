@@ -11,7 +11,6 @@ import pytest
 
 from canon_ops.sandbox.answering import AnswerRefused
 from tests.support.asking import call_of
-from tests.support.candidate import plugin_for
 from tests.support.conversing import answer_to, states_of
 from tests.support.gateways import Stage, canon_stage
 from tests.support.side_by_side import NAME, add_side_by_side
@@ -29,7 +28,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     config = {
         "group_sessions_per_user": is_each,
         "quick_commands": {"disk": {"type": "exec", "command": "df -h"}},
-        "plugins": {"enabled": [plugin_for(folder / "hermes"), extra]},
+        "plugins": {"enabled": ["canon-hermes", extra]},
         "platform_toolsets": {"canon": ["terminal", "clarify", "canon", extra]},
     }
     with canon_stage(folder, config=config) as stage:

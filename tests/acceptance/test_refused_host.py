@@ -47,7 +47,9 @@ def verdict() -> Refused:
 
 def canon_home(folder: Path, box: CanonSandbox, model: ModelSandbox) -> GatewayHome:
     """A home in which Canon is set up and enabled, beside another platform."""
-    home = build_home(folder, model_url=model.endpoints.base_url, dotenv=direct_key(box), config=WITH_RIG)
+    home = build_home(
+        folder, model_url=model.endpoints.base_url, dotenv=direct_key(box), config=WITH_RIG, load_anyway=False
+    )
     add_rig(home.path)
     return home
 

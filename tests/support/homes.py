@@ -18,7 +18,7 @@ import yaml
 
 from canon_ops.hermes.gateway import isolated_environ
 from canon_ops.hermes.homes import HermesHome, resolve_home
-from tests.support.candidate import plugin_for
+from tests.support.candidate import loaded_as
 
 __all__ = ["GatewayHome", "build_home", "merged", "quiet_config"]
 
@@ -106,7 +106,12 @@ def _one_authority(folder: Path) -> Path:
 
 
 def build_home(
-    folder: Path, *, model_url: str, dotenv: Mapping[str, str], config: Mapping[str, Any] | None = None
+    folder: Path,
+    *,
+    model_url: str,
+    dotenv: Mapping[str, str],
+    config: Mapping[str, Any] | None = None,
+    load_anyway: bool = True,
 ) -> GatewayHome:
     """Write a home below ``folder``.
 
@@ -114,14 +119,17 @@ def build_home(
         model_url: the OpenAI-compatible endpoint, with its ``/v1``.
         dotenv: what the home's ``.env`` holds; values are written as they are.
         config: laid over the quiet configuration.
+        load_anyway: our plugins load on a host that is not audited, too (:mod:`tests.support.candidate`).
     """
     hermes_home, user_home = folder / "hermes", folder / "user"
     hermes_home.mkdir(parents=True, exist_ok=True)
     user_home.mkdir(parents=True)
     environ = isolated_environ(os.environ, hermes_home=hermes_home, user_home=user_home)
     environ["SSL_CERT_FILE"] = str(_one_authority(user_home))
-    quiet = quiet_config(model_url, plugin_for(hermes_home))
-    document = yaml.safe_dump(merged(quiet, config or {}), sort_keys=False, allow_unicode=True)
+    settings = merged(quiet_config(model_url), config or {})
+    if load_anyway:
+        settings["plugins"] |= {"enabled": loaded_as(settings["plugins"]["enabled"], hermes_home)}
+    document = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
     (hermes_home / "config.yaml").write_text(document, encoding="utf-8")
     env_file = hermes_home / ".env"
     env_file.write_text("".join(f"{name}={value}\n" for name, value in dotenv.items()), encoding="utf-8")
