@@ -87,7 +87,7 @@ def test_a_signal_unwinds_and_the_request_stays(
         out, err = child.communicate(timeout=30)
         (request,) = canon.human.registrations()
 
-    assert (child.returncode, out) == (code, "")
+    assert (child.returncode, out) == (code, ""), err
     assert err.splitlines()[-1] == word
     assert str(request["request_id"]) in err
     assert "Traceback" not in err

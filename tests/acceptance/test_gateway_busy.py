@@ -304,7 +304,7 @@ def test_silence_after_words(stage: Stage) -> None:
 def test_words_lift_a_silence(stage: Stage, work: Work) -> None:
     """S8.16, D11 in a gateway: somebody says something into a turn that chose silence, and the answer is posted."""
     room = room_of(stage)
-    silence = '[tool canon_runtime_control {"action": "no_reply"}]'
+    silence = '[wait 0.5][tool canon_runtime_control {"action": "no_reply"}]'  # into a run, not the making of its agent
     mark = stage.box.engine.journal.count
     message = stage.box.human.say(room, f"{silence}{work}[say after all]")
     stage.box.wait("request", path="/agent/verbs/no_reply", after=mark, timeout_s=LONG_S)
