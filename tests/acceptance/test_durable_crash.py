@@ -63,7 +63,7 @@ def report(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 def told(said: Sequence[str]) -> tuple[set[tuple[str, int]], set[int]]:
     """What the process had been told: letters posted, letters sent."""
-    words = [line.split() for line in said]
+    words = [line.split() for line in said if line]  # empty: it had ended, the others had sent what it posted
     return (
         {(each[1], int(each[2])) for each in words if each[0] == "posted"},
         {int(each[1]) for each in words if each[0] == "sent"},
