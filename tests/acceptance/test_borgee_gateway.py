@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -34,6 +33,7 @@ from borgee_hermes.inbox.records import Outcome, Status
 from canon_ops.hermes.gateway import read_state
 from tests.support.borgee_boxes import DM, LOBBY
 from tests.support.borgee_gateways import BorgeeStage, borgee_stage
+from tests.support.candidate import loaded_as
 from tests.support.gateways import start_gateway
 from tests.support.waiting import wait_until
 
@@ -181,8 +181,7 @@ def test_a_second_gateway_of_the_home_is_kept_out(stage: BorgeeStage, tmp_path: 
     other.mkdir()
     for name in ("config.yaml", ".env"):
         (other / name).write_bytes((stage.home.path / name).read_bytes())
-    if (stage.home.path / "plugins").exists():  # what stands in for ours on a host that is not audited
-        shutil.copytree(stage.home.path / "plugins", other / "plugins")
+    loaded_as(["borgee"], other)  # the configuration names its plugin as this host needs it
     environ = {**stage.home.environ, "HERMES_HOME": str(other)}
     from canon_ops.hermes.homes import resolve_home
     from tests.support.homes import GatewayHome
