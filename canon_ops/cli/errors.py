@@ -52,12 +52,26 @@ def failure_of(exc: BaseException) -> Failure:
             return Failure(Problem("terminated", "Terminated."), ExitCode.TERMINATED)
         case KeyboardInterrupt() | EOFError():
             return Failure(Problem("interrupted", "Interrupted."), ExitCode.INTERRUPTED)
+        case _ if not isinstance(exc, OSError) and (signal := _signal_behind(exc)) is not None:
+            return failure_of(signal)
         case OSError(filename=str(path)) if exc.strerror:
             return Failure(Problem("outside", f"{exc.strerror}: {path}", file=path), ExitCode.OUTSIDE)
         case _:
             what = f"A fault in canon-ops: {type(exc).__name__}: {_short(str(exc))}"
             fix = "Run it again with --verbose and report what it prints."
             return Failure(Problem("internal", what, fix), ExitCode.OUTSIDE, is_ours=True)
+
+
+def _signal_behind(exc: BaseException) -> KeyboardInterrupt | None:
+    """The signal that a fault came of: it is raised anywhere, also where a library keeps its books, which then do not
+    add up when it cleans up after itself."""
+    seen = {id(exc)}
+    while (before := exc.__cause__ or exc.__context__) is not None and id(before) not in seen:
+        if isinstance(before, KeyboardInterrupt):
+            return before
+        seen.add(id(before))
+        exc = before
+    return None
 
 
 def _short(text: str) -> str:

@@ -149,6 +149,32 @@ def test_every_exception_has_a_code_and_an_exit_code(exc: BaseException, code: s
     assert (failure.problem.code, failure.exit_code) == (code, exit_code)
 
 
+def raised(fault: Exception, signal: BaseException) -> BaseException:
+    """``fault`` as a library raises it while it cleans up after ``signal``."""
+    try:
+        try:
+            raise signal
+        finally:
+            raise fault
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("exc", "exit_code"),
+    [
+        (raised(RuntimeError("pool is not empty"), Terminated()), ExitCode.TERMINATED),
+        (raised(ValueError("not in the list"), raised(KeyError("of its books"), KeyboardInterrupt())), 130),
+        (raised(RuntimeError("pool is not empty"), ZeroDivisionError()), ExitCode.OUTSIDE),
+        (raised(OSError(5, "Input/output error", "config.yaml"), Terminated()), ExitCode.OUTSIDE),
+        (raised(RefusedError("Half of it is done."), Terminated()), ExitCode.FAILED),
+    ],
+)
+def test_a_fault_that_a_signal_caused_is_the_signal(exc: BaseException, exit_code: int) -> None:
+    """A signal is raised anywhere, also in a library's bookkeeping; what we or the disk have to say is still said."""
+    assert failure_of(exc).exit_code == exit_code
+
+
 class Closed(io.StringIO):
     """A stream whose disk is full."""
 
