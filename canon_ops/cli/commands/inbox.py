@@ -39,6 +39,7 @@ __all__ = ["discard_command", "list_command", "requeue_command", "show_command",
 _NONE_SHOWN, _NONE_OPEN = "There are no such receipts.", "There are no unsettled receipts."
 _SEQ = click.argument("seq", type=click.IntRange(1, 2**63 - 1))
 _TEXT_CHARS = 48
+_NAME_CHARS = 24
 _UNSETTLED = (Status.QUARANTINED, Status.IN_DOUBT, Status.PROCESSING, Status.PENDING)
 
 
@@ -169,10 +170,17 @@ def list_command(context: Context, statuses: tuple[str, ...], session_key: str |
             InboxList(()), (Line(_NONE_SHOWN if statuses or session_key else _NONE_OPEN, for_people_only=True),)
         )
     rows = [
-        (str(each.ingest_seq), each.status.value, each.session_key, _cut(each.effective_body), _time(each.updated_at))
+        (
+            str(each.ingest_seq),
+            each.status.value,
+            each.session_key,
+            _cut(each.author_name or each.author_id or "nobody", _NAME_CHARS),
+            _cut(each.effective_body),
+            _time(each.updated_at),
+        )
         for each in found
     ]
-    table = Table(("seq", "status", "session", "text", "updated"), rows, right=frozenset({0}))
+    table = Table(("seq", "status", "session", "author", "text", "updated"), rows, right=frozenset({0}))
     return Result(InboxList(tuple(_row(each) for each in found)), (table, *_to_decide(context, found)))
 
 
