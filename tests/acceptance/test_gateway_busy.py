@@ -28,6 +28,7 @@ LONG_WORK = '[tool terminal {"command": "sleep 30"}]'  # a person's word comes b
 
 
 SESSIONS = {"a session each": True, "one session": False}
+EACH = [pytest.mark.long, pytest.mark.everywhere]
 BUSY = {"display": {"busy_input_mode": "interrupt"}}
 INSIDE = {"HERMES_ALLOW_PRIVATE_URLS": "true"}  # the sandbox's files lie on loopback
 _ROOMS: dict[int, str] = {}  # what a stage's rooms are
@@ -35,7 +36,7 @@ _ROOMS: dict[int, str] = {}  # what a stage's rooms are
 
 @pytest.fixture(
     scope="module",
-    params=["one session", pytest.param("a session each", marks=[pytest.mark.long, pytest.mark.everywhere])],
+    params=["one session", pytest.param("a session each", marks=EACH)],
 )
 def group_stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A gateway whose group members have a session each, or share one."""
@@ -52,7 +53,7 @@ def is_shared(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(
     scope="module",
-    params=["direct", *(pytest.param(f"group, {sessions}", marks=pytest.mark.long) for sessions in SESSIONS)],
+    params=["direct", *(pytest.param(f"group, {sessions}", marks=EACH) for sessions in SESSIONS)],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A gateway whose own setting would interrupt, and the kind of its rooms."""

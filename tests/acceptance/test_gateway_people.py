@@ -19,7 +19,10 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.host, pytest.mark.timeout(240)]
 
 
-@pytest.fixture(scope="module", params=["one session", pytest.param("a session each", marks=pytest.mark.long)])
+@pytest.fixture(
+    scope="module",
+    params=["one session", pytest.param("a session each", marks=[pytest.mark.long, pytest.mark.everywhere])],
+)
 def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A gateway whose group members share a session, or have one each."""
     is_each = request.param == "a session each"
