@@ -52,7 +52,8 @@ def test_a_home_without_an_inbox_has_nothing_to_show(program: Runner, home: Path
 def test_what_is_unsettled_comes_first(program: Runner, inbox: Path) -> None:
     """The newest first; --status and --session choose."""
     assert program("inbox", "list").out == (
-        f"2\tpending\t{S1}\tAda\ttext 2\t2027-01-15T08:00:00Z\n1\tquarantined\t{S1}\tAda\ttext 1\t2027-01-15T08:00:00Z\n"
+        f"2\tpending\t{S1}\tAda\ttext 2\t2027-01-15T08:00:00Z\n"
+        f"1\tquarantined\t{S1}\tAda\ttext 1\t2027-01-15T08:00:00Z\n"
     )
     assert program("inbox", "list", "--status", "completed").out.startswith("3\tcompleted\t")
     assert program("inbox", "list", "--session", "nobody").out == ""
