@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from canon_ops.demo.folder import demo_folder
 from canon_ops.demo.narration import DemoReport, Narrator, StepReport
 from canon_ops.demo.stage import DemoOptions, Stage
 from canon_ops.demo.steps import STEPS, Step
@@ -37,21 +36,17 @@ def play(
     Returns:
         What happened. Home and log are named when they were kept.
     """
-    folder = Path(tempfile.mkdtemp(prefix="canon-ops-demo-"))
     reports: list[StepReport] = []
     error: CanonOpsError | None = None
-    with ExitStack() as removal:
-        if not options.keep:
-            removal.callback(shutil.rmtree, folder, ignore_errors=True)
-        with ExitStack() as undo:
-            stage = Stage(options, environ, narrator, undo, folder)
-            for number, step in enumerate(steps, 1):
-                narrator.begin(number, len(steps), step.title)
-                report, error = _carry_out(step, stage)
-                reports.append(report)
-                narrator.end(report)
-                if error is not None:
-                    break
+    with demo_folder(keep=options.keep) as folder, ExitStack() as undo:
+        stage = Stage(options, environ, narrator, undo, folder)
+        for number, step in enumerate(steps, 1):
+            narrator.begin(number, len(steps), step.title)
+            report, error = _carry_out(step, stage)
+            reports.append(report)
+            narrator.end(report)
+            if error is not None:
+                break
     return Played(
         DemoReport(
             steps=tuple(reports),

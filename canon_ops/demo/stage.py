@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from canon_ops.demo.folder import DemoFolder
 from canon_ops.demo.narration import ApprovalFacts, GatewayFacts, Narrator
+from canon_ops.demo.tether import Lifeline
 from canon_ops.errors import OutsideError
 from canon_ops.hermes.discovery import HostInstallation
 from canon_ops.hermes.gateway import GatewayProcess, isolated_environ
@@ -62,6 +64,7 @@ class Stage:
 
     Attributes:
         folder: everything of the demo lies below it.
+        lifeline: starts what must end with the demo, however that ends.
         environ: what host, gateway and our own work see: nothing of this user, nothing outside loopback.
         undo: what has to be given back.
         host, canon, model, gateway, agent_id, conversation_id, approval_id, config_before, edit_id: set by the step
@@ -80,17 +83,19 @@ class Stage:
     edit_id: str
 
     def __init__(
-        self, options: DemoOptions, environ: Mapping[str, str], narrator: Narrator, undo: ExitStack, folder: Path
+        self, options: DemoOptions, environ: Mapping[str, str], narrator: Narrator, undo: ExitStack, folder: DemoFolder
     ) -> None:
         self.options = options
         self.outside = environ
         self.narrator = narrator
         self.undo = undo
-        self.folder = folder
-        hermes_home = folder / "hermes"  # not the user's own place: a Hermes below a test runner (0.21) refuses that
-        self.environ = isolated_environ(environ, hermes_home=hermes_home, user_home=folder / "home")
+        self.folder = folder.path
+        self.lifeline = Lifeline(None if options.keep else folder.path, folder.lock)
+        undo.callback(self.lifeline.close)
+        hermes_home = folder.path / "hermes"  # not the user's own place: a Hermes below a test runner (0.21) refuses it
+        self.environ = isolated_environ(environ, hermes_home=hermes_home, user_home=self.folder / "home")
         self.home = HermesHome(hermes_home, hermes_home, "default", HomeChoice.HOME_OPTION)
-        self.log = folder / "gateway.log"
+        self.log = self.folder / "gateway.log"
         self.gateway_facts: GatewayFacts | None = None
         self.prompt_received: str | None = None
         self.answer: str | None = None

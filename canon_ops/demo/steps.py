@@ -130,7 +130,9 @@ def ask_the_doctor(stage: Stage) -> str:
 
 
 def start_the_gateway(stage: Stage) -> str:
-    stage.gateway = GatewayProcess.start(stage.home, python=stage.host.python, environ=stage.environ, log=stage.log)
+    stage.gateway = GatewayProcess.start(
+        stage.home, python=stage.host.python, environ=stage.environ, log=stage.log, launch=stage.lifeline.launch
+    )
     stage.undo.callback(_end_at_once, stage.gateway)  # should stopping itself be interrupted
     stage.undo.callback(stage.gateway.stop)
     state = stage.gateway.wait_ready(platform="canon")

@@ -102,6 +102,36 @@ def test_the_real_gateway_answers_what_it_is_told_to(environ: dict[str, str]) ->
     assert f"│ {answer}" in done.stderr
 
 
+def gateways_of(environ: dict[str, str]) -> list[int]:
+    """The process ids that the demos at work have written down."""
+    homes = [Path(environ["TMPDIR"]) / name / "hermes" for name in left_behind(environ)]
+    return [json.loads(text)["pid"] for home in homes if (text := read_if_there(home / "gateway_state.json"))]
+
+
+@pytest.mark.long
+def test_a_killed_demo_takes_its_gateway_along(environ: dict[str, str]) -> None:
+    """SIGKILL while the gateway runs: seconds later neither process nor folder is there, and the next demo plays."""
+    child = subprocess.Popen(
+        [SCRIPT, "demo"], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    gateways: list[int] = []
+
+    def gateway_runs() -> bool:
+        gateways.extend(gateways_of(environ))
+        return bool(gateways) or child.poll() is not None
+
+    wait_until(gateway_runs, timeout_s=90)
+    child.kill()
+    child.wait(timeout=10)
+
+    assert gateways
+    wait_until(lambda: not any(is_alive(pid) for pid in gateways), timeout_s=12)
+    wait_until(lambda: left_behind(environ) == [], timeout_s=5)
+    done = subprocess.run([SCRIPT, "demo"], env=environ, text=True, capture_output=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert left_behind(environ) == []
+
+
 @pytest.mark.long
 def test_ctrl_c_leaves_nothing_running_and_nothing_behind(environ: dict[str, str]) -> None:
     """Pressed while the gateway starts: exit 130, no process, no folder."""
@@ -111,9 +141,7 @@ def test_ctrl_c_leaves_nothing_running_and_nothing_behind(environ: dict[str, str
     gateways: list[int] = []
 
     def gateway_runs() -> bool:
-        homes = [Path(environ["TMPDIR"]) / name / "hermes" for name in left_behind(environ)]
-        written = [text for home in homes if (text := read_if_there(home / "gateway_state.json"))]
-        gateways.extend(json.loads(text)["pid"] for text in written)
+        gateways.extend(gateways_of(environ))
         return bool(gateways) or child.poll() is not None
 
     wait_until(gateway_runs, timeout_s=90)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.state.owner import Owner
 from canon_ops.demo import listening
 from canon_ops.demo.approving import list_and_audit
+from canon_ops.demo.folder import DemoFolder
 from canon_ops.demo.furniture import furnish
 from canon_ops.demo.stage import DemoFailed, DemoOptions, Stage
 from canon_ops.demo.steps import edit_the_configuration, undo_the_edit
@@ -25,13 +27,13 @@ from tests.unit.demo.test_play import Audience
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path) -> Iterator[Stage]:
     """A furnished home; no host, no servers."""
-    made = Stage(DemoOptions(), {"PATH": "/usr/bin"}, Audience(), ExitStack(), tmp_path)
-    furnish(
-        made.home.path, ModelEndpoints(base_url="http://127.0.0.1:1/v1", model="m", api_key="k"), prompt="Be brief."
-    )
-    return made
+    model = ModelEndpoints(base_url="http://127.0.0.1:1/v1", model="m", api_key="k")
+    with ExitStack() as undo:
+        made = Stage(DemoOptions(), {"PATH": "/usr/bin"}, Audience(), undo, DemoFolder(tmp_path, None))
+        furnish(made.home.path, model, prompt="Be brief.")
+        yield made
 
 
 def registry(stage: Stage) -> ApprovalStore:
