@@ -42,6 +42,7 @@ CORE = (
             "test_gateway_approvals.py::test_an_explicit_check_gets_the_answer_and_no_wake",
             "test_borgee_gateway.py",
             "test_both_platforms.py::test_both_answer",
+            "test_tools_offered.py::test_a_slow_start_costs_the_model_no_tool",
             "test_install_to_gateway.py",
             "test_hermes_setup.py::test_words_behind_hermes_canon_reach_the_program",
             "test_documented.py::test_the_page_of_hosts_says_what_this_host_has",

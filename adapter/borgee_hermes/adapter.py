@@ -324,6 +324,9 @@ class _Port:
 
     # -- state --------------------------------------------------------------------------------------------------------
 
+    def tools_changed(self) -> None:
+        host_door.forget_tool_checks()
+
     def mark_connected(self) -> None:
         self._adapter._mark_connected()
 

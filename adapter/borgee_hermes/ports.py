@@ -131,6 +131,10 @@ class HostPort(Protocol):
 
     # -- state --------------------------------------------------------------------------------------------------------
 
+    def tools_changed(self) -> None:
+        """What our tools can do has changed; the host offers them by what it was told last."""
+        ...
+
     def mark_connected(self) -> None: ...
     def mark_disconnected(self) -> None: ...
 

@@ -214,6 +214,7 @@ class BorgeeRuntime:
         await self._unless_over()
         live = self._live = Live(session, asyncio.get_running_loop())
         self._parts.active.join(live)
+        self._port.tools_changed()
         self._port.mark_connected()
         logger.info("Borgee: connected to %s as %s", options.origin, session.agent_id)
         dispatcher.start(waiting, self._port.busy_sessions())  # last: the host lists an adapter that is connected
@@ -395,6 +396,7 @@ class BorgeeRuntime:
     async def _stop_working(self) -> None:
         options, dispatcher = self._options, self._dispatcher
         self._parts.active.leave(self._live)
+        self._port.tools_changed()
         if dispatcher is not None:
             dispatcher.close()
         await self._attempt("the tasks", self._end_tasks)

@@ -311,6 +311,9 @@ class _Port:
     def mark_connected(self) -> None:
         self._adapter._mark_connected()
 
+    def tools_changed(self) -> None:
+        host_door.forget_tool_checks()
+
     def mark_disconnected(self) -> None:
         self._adapter._mark_disconnected()
 

@@ -214,6 +214,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         given_up=postbox.tell_given_up,
         answered=lambda approval_id: approvals.heard(approval_id),
         unheard=lambda: approvals.ask_again(),
+        permitted=port.tools_changed,
     )
     approvals = open_approvals(
         ground.approvals_file,

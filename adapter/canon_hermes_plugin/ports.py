@@ -179,6 +179,10 @@ class HostPort(Protocol):
         """The platform is down, on purpose or because the stream is."""
         ...
 
+    def tools_changed(self) -> None:
+        """What our tools can do has changed; the host offers them by what it was told last."""
+        ...
+
     def pause_typing(self, conversation_id: str) -> None:
         """Let the host's refresh of the typing dots rest."""
         ...

@@ -190,6 +190,7 @@ class CanonRuntime:
     async def disconnect(self) -> None:
         """Stop listening, say goodbye to what runs, and leave nothing behind; safe at any time and to repeat."""
         self._active.leave(self)
+        self._port.tools_changed()
         self._is_leaving = True
         self.busy.disconnect()
         connected = self._connected
@@ -239,6 +240,7 @@ class CanonRuntime:
         self._owner = kept.owner
         self.busy.connect(connected.runs, connected.acknowledgements, connected.people)
         self._active.join(self)
+        self._port.tools_changed()
         credential = session.credential
         name = session.agent.display_name or credential.resolution.agent_name or session.agent.agent_id
         logger.info("Canon: connected to %s as %s", credential.connection.environment_id, name)

@@ -42,6 +42,18 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
         keywords=("name", "toolset", "schema", "handler", "check_fn", "requires_env", "is_async", "description"),
     ),
     Need(
+        "tools.registry:invalidate_check_fn_cache",
+        Use.CALL,
+        "a tool is offered from when it can be used",
+        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
+    ),
+    Need(
+        "model_tools:_clear_tool_defs_cache",
+        Use.CALL,
+        "the same",
+        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
+    ),
+    Need(
         "gateway.platform_registry:PlatformEntry",
         Use.VALUE,
         "what a platform may say about itself",

@@ -58,6 +58,18 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         without="the toolset has one name only",
     ),
     Need(
+        "tools.registry:invalidate_check_fn_cache",
+        Use.CALL,
+        "a tool is offered from when it can be used",
+        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
+    ),
+    Need(
+        "model_tools:_clear_tool_defs_cache",
+        Use.CALL,
+        "the same",
+        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
+    ),
+    Need(
         "hermes_cli.plugins:PluginContext.register_cli_command",
         Use.CALL,
         "registers `hermes canon`",

@@ -88,6 +88,7 @@ class Inflow:
         given_up: tells a conversation that a message of it was given up.
         answered: told that a person has answered an approval; whose, it finds out.
         unheard: told that answers may have passed while nobody listened, now that somebody does.
+        permitted: told that the agent may do something else than before.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Inflow:
         given_up: Callable[[str], Awaitable[None]],
         answered: Callable[[str], Awaitable[None]],
         unheard: Callable[[], None],
+        permitted: Callable[[], None],
     ) -> None:
         self._control = control
         self._replay = replay
@@ -110,6 +112,7 @@ class Inflow:
         self._given_up = given_up
         self._answered = answered
         self._unheard = unheard
+        self._permitted = permitted
         self._opens_blind = False
         self._cursor = Cursor(remains.cursor)
         self._is_first = remains.is_first
@@ -237,7 +240,9 @@ class Inflow:
             case StreamTrouble(code=code, message=message):
                 logger.warning("Canon stream says: %s (%s)", message, code)
             case AgentContext(identity=identity):
-                self._handing.identity = _merged(self.identity, identity)
+                before, self._handing.identity = self.identity, _merged(self.identity, identity)
+                if before.outbound_policy != self.identity.outbound_policy:
+                    self._permitted()
             case ConversationUpdated(conversation_id=conversation_id, changes=changes):
                 known = rooms.changed(self.rooms, conversation_id, changes)
                 self._handing.state = replace(self._handing.state, rooms=known)

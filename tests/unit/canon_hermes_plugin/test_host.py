@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from packaging.version import Version
 
+import borgee_hermes.host
+import canon_hermes_plugin.host
 from canon_hermes_plugin.host import HELPERS, load_host, multiplex_refusal, platform_entry_fields, read_host_facts
 from tests.support.hosts import THIS_HOST
 
@@ -90,3 +93,51 @@ def test_a_host_that_cannot_be_asked_counts_as_multiplexing(import_module: Any) 
 def test_this_host_is_not_multiplexing() -> None:
     """The real probe of the development host says no."""
     assert multiplex_refusal() is None
+
+
+FORGET = pytest.mark.parametrize(
+    "forget",
+    [canon_hermes_plugin.host.forget_tool_checks, borgee_hermes.host.forget_tool_checks],
+    ids=["canon", "borgee"],
+)
+
+
+@FORGET
+def test_a_tool_is_asked_about_anew(forget: Callable[[], None]) -> None:
+    """R11.30, W11: the host keeps both the answer about a tool and the list that it made of the answers."""
+    registry = importlib.import_module("tools.registry").registry
+    list_tools = importlib.import_module("model_tools").get_tool_definitions
+    answers, name = [False], "tool_of_a_test"
+    registry.register(
+        name=name, toolset=name, schema={"name": name, "parameters": {}}, handler=str, check_fn=lambda: answers[0]
+    )
+
+    def is_offered() -> bool:
+        return bool(list_tools([name], quiet_mode=True))
+
+    try:
+        before = is_offered()
+        answers[0] = True
+        kept = is_offered()
+        forget()
+        told = is_offered()
+        answers[0] = False
+        forget()
+
+        assert (before, kept, told, is_offered()) == (False, False, True, False)
+    finally:
+        registry.deregister(name)
+
+
+@FORGET
+def test_a_host_that_has_not_loaded_its_tools_loads_none_to_forget(
+    forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway that connects while the host's library of tools is not there yet does not wait for it."""
+    names = ("model_tools", "tools.registry")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    forget()
+
+    assert not {*names} & {*sys.modules}

@@ -49,6 +49,7 @@ class Host:
         self.given_up: list[str] = []
         self.receipts: list[str] = []
         self.unheard_of = 0
+        self.permissions = 0
         self.held: set[str] = set()
         self.signals: list[str] = []
         self.busy: set[str] = set()
@@ -97,6 +98,9 @@ class Host:
 
     def unheard(self) -> None:
         self.unheard_of += 1
+
+    def permitted(self) -> None:
+        self.permissions += 1
 
     async def told_given_up(self, conversation_id: str) -> None:
         self.given_up.append(conversation_id)
@@ -156,6 +160,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY, clock: Clo
         given_up=host.told_given_up,
         answered=host.answered,
         unheard=host.unheard,
+        permitted=host.permitted,
     )
 
 
@@ -310,6 +315,19 @@ async def test_the_policy_follows_the_stream(kept: Kept) -> None:
 
     assert (closed.outbound_policy, closed.owner_id, closed.display_name) == ("closed", "owner-2", "Ermes")
     assert (flow.identity.outbound_policy, flow.identity.owner_id) == (None, "owner-2")
+
+
+async def test_a_policy_is_told_when_it_changes(kept: Kept) -> None:
+    """R11.30: the host, which remembers what it was told of a tool, hears of each change and of nothing else."""
+    host = Host()
+    flow = inflow(host, kept)
+    told = []
+    for policy in ("closed", "closed", "open", None):
+        said = {"outboundPolicy": policy} if policy is not None else {}
+        await flow.take(frame("agent.context", {"agentId": "agent-1", **said}))
+        told.append(host.permissions)
+
+    assert told == [1, 1, 2, 3]
 
 
 async def test_a_signal_passes_any_number_of_messages(kept: Kept) -> None:
