@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from canon_ops.demo.folder import demo_folder
 from canon_ops.demo.narration import DemoReport, Narrator, StepReport
 from canon_ops.demo.stage import DemoOptions, Stage
 from canon_ops.demo.steps import STEPS, Step
 from canon_ops.errors import CanonOpsError
+from canon_ops.runtime.scratch import scratch_folder
 
 __all__ = ["Played", "play"]
 
@@ -38,7 +38,7 @@ def play(
     """
     reports: list[StepReport] = []
     error: CanonOpsError | None = None
-    with demo_folder(keep=options.keep) as folder, ExitStack() as undo:
+    with scratch_folder("demo-", keep=options.keep) as folder, ExitStack() as undo:
         stage = Stage(options, environ, narrator, undo, folder)
         for number, step in enumerate(steps, 1):
             narrator.begin(number, len(steps), step.title)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from canon_ops.demo.folder import DemoFolder
 from canon_ops.demo.narration import ApprovalFacts, GatewayFacts, Narrator
 from canon_ops.demo.tether import Lifeline
 from canon_ops.errors import OutsideError
 from canon_ops.hermes.discovery import HostInstallation
 from canon_ops.hermes.gateway import GatewayProcess, isolated_environ
 from canon_ops.hermes.homes import HermesHome, HomeChoice
+from canon_ops.runtime.scratch import Scratch
 
 if TYPE_CHECKING:
     from canon_ops.sandbox.model.server import ModelSandbox
@@ -83,7 +83,7 @@ class Stage:
     edit_id: str
 
     def __init__(
-        self, options: DemoOptions, environ: Mapping[str, str], narrator: Narrator, undo: ExitStack, folder: DemoFolder
+        self, options: DemoOptions, environ: Mapping[str, str], narrator: Narrator, undo: ExitStack, folder: Scratch
     ) -> None:
         self.options = options
         self.outside = environ

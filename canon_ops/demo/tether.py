@@ -12,7 +12,8 @@ Two calls, both made by the program itself with nothing but the standard library
 - ``watch LIFELINE LOCK FOLDER GROUP``: waits for the end of the demo. It is a program of its own because its command
   line is read: what names ``gateway run`` counts as a gateway of this machine.
 
-Both descriptors are inherited. LOCK is -1 and FOLDER empty where the folder is to stay.
+Both descriptors are inherited; the watcher holds the folder's lock on, so that no other run takes the folder for a dead
+one's. LOCK is -1 and FOLDER empty where the folder is to stay.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["LOCK_NAME", "Lifeline", "remove_folder"]
+__all__ = ["Lifeline"]
 
-LOCK_NAME = ".demo.lock"  # whoever holds it owns the folder: the demo, and after it the watcher
 _PYTHON = (sys.executable, "-I", "-S", __file__)  # nothing of this user's settings, no packages
 _STOP_S = 2.0  # ours: nobody waits for the last words of this gateway
 _LOOK_EVERY_S = 0.05
@@ -62,20 +62,6 @@ class Lifeline:
         os.close(self._ours)
 
 
-def remove_folder(folder: Path) -> None:
-    """Remove it and all that is in it; the lock last, so that what an interruption leaves is found again."""
-    with suppress(OSError):
-        for path in folder.iterdir():
-            if path.name == LOCK_NAME:
-                continue
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                with suppress(OSError):
-                    path.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _hold(lifeline: int, lock: int, folder: str, command: Sequence[str]) -> None:
     group = os.getpid()
     if os.fork() == 0:
@@ -104,7 +90,7 @@ def _watch(lifeline: int, folder: str, group: int) -> None:
         if _within(_STOP_S, lambda: not _exists(group)):
             break
     if folder:
-        remove_folder(Path(folder))
+        shutil.rmtree(folder, ignore_errors=True)
     os.kill(0, signal.SIGKILL)  # what is left of the group, this process too
 
 

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.contract import Described, Parameter
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.host_question import HostUnusable, Question, try_by_hand
+
+if TYPE_CHECKING:
+    from canon_ops.runtime.scratch import Scratch
 
 __all__ = [
     "OUR_DISTRIBUTION",
@@ -318,7 +321,7 @@ def describe_symbols(
     """
     wanted = tuple(paths)
     with _scratch() as scratch:
-        answer = _ask(python, {"describe": wanted}, {**environ, "HERMES_HOME": scratch}, timeout_s)
+        answer = _ask(python, {"describe": wanted}, {**environ, "HERMES_HOME": str(scratch.path)}, timeout_s)
     try:
         return {path: _described(path, answer["described"][path]) for path in wanted}
     except (KeyError, TypeError) as exc:
@@ -349,8 +352,8 @@ def discover_plugins(
     with _scratch() as scratch:
         config = read_optional(home.config_file) if config is None else config
         if config is not None:
-            Path(scratch, "config.yaml").write_bytes(config)
-        answer = _ask(python, {"discover": True}, {**environ, "HERMES_HOME": scratch}, timeout_s)
+            (scratch.path / "config.yaml").write_bytes(config)
+        answer = _ask(python, {"discover": True}, {**environ, "HERMES_HOME": str(scratch.path)}, timeout_s)
     if answer.get("plugins") is None:
         raise HostUnusable(
             f"Hermes' own plugin loader failed: {answer.get('plugins_error')}", fix=home.command("plugins list")
@@ -362,11 +365,10 @@ def discover_plugins(
     return {row.name: row for row in rows}
 
 
-def _scratch() -> AbstractContextManager[str]:
-    """A folder that is gone afterwards."""
-    from tempfile import TemporaryDirectory  # loads more than all other questions together need
+def _scratch() -> AbstractContextManager[Scratch]:
+    from canon_ops.runtime.scratch import scratch_folder  # loads more than all other questions together need
 
-    return TemporaryDirectory(prefix="canon-ops-")
+    return scratch_folder()
 
 
 def _ask(python: Path, request: Mapping[str, Any], environ: Mapping[str, str], timeout_s: float) -> dict[str, Any]:

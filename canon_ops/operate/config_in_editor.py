@@ -20,6 +20,7 @@ from canon_ops.files.yaml_reader import ConfigSyntaxError
 from canon_ops.operate.change_config import ConfigPlan, plan_config
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.operate.writing import Writing, Written
+from canon_ops.runtime.held_signals import signals_held
 
 __all__ = ["EditorFailed", "NoEditor", "edit_in_editor", "editor_of"]
 
@@ -75,12 +76,12 @@ def edit_in_editor(
         ConfigSyntaxError: the text is broken and was left so; nothing was written, and the copy's place is told.
         ManagedHome, ChangedUnderUs: as :func:`plan_config`.
     """
-    folder = Path(tempfile.mkdtemp(prefix="canon-ops-"))  # 0700: the file may hold a key
-    copy = folder / "config.yaml"
+    copy: Path | None = None
     given = b""
 
     def edit(document: ConfigDocument) -> ConfigDocument:
         nonlocal given
+        assert copy is not None  # noqa: S101 - made below, before anybody edits
         given = document.data
         _write(copy, given)
         return _edited(copy, document.file, run_editor, prompts)
@@ -88,17 +89,20 @@ def edit_in_editor(
     keep = False
     try:
         plan_config(writing, lambda document: document)  # who must not write is not asked to edit
+        with signals_held():  # 0700, the file may hold a key; without a lock, what a kill leaves may be a person's work
+            copy = Path(tempfile.mkdtemp(prefix="canon-ops-")) / "config.yaml"
         return write(plan_config(writing, edit))
     except BaseException as error:  # Ctrl-C at the question, too
-        keep = copy.exists() and copy.read_bytes() != given
+        keep = copy is not None and copy.exists() and copy.read_bytes() != given
         if keep and isinstance(error, CanonOpsError) and error.fix is not None:
             error.fix = f"{error.fix}   (your text is kept: {copy})"
         elif keep:
             prompts.note(f"Your text is kept: {copy}")
         raise
     finally:
-        if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
+        if copy is not None and not keep:
+            with signals_held():
+                shutil.rmtree(copy.parent, ignore_errors=True)
 
 
 def _edited(copy: Path, file: str, run_editor: RunEditor, prompts: Prompts) -> ConfigDocument:

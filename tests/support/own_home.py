@@ -6,14 +6,15 @@ Tools that are no part of what is tested, like pip, go on finding their settings
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Final
+
+from canon_ops.runtime.scratch import Scratch, remove_dead
 
 __all__ = ["move_out"]
 
+_SCRATCHES: Final[list[Scratch]] = []  # they go with the process
 _PREFIXES = ("HERMES_", "CANON_", "BORGEE_", "XDG_")
 _TOOLS = {
     "PIP_CONFIG_FILE": ".config/pip/pip.conf",
@@ -36,7 +37,10 @@ def move_out(environ: MutableMapping[str, str]) -> Path:
             environ.setdefault(variable, str(left / place))
     for variable in [name for name in environ if name.startswith(_PREFIXES)]:
         del environ[variable]
-    home = Path(tempfile.mkdtemp(prefix="home-of-tests-"))
+    remove_dead()  # of test processes that were killed
+    scratch = Scratch("tests-")
+    _SCRATCHES.append(scratch)
+    home = scratch.path / "home"
+    home.mkdir()
     environ["HOME"] = str(home)
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
     return home

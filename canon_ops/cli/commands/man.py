@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,7 +89,9 @@ def _open(name: str, source: str) -> bool:
     program = shutil.which("man")
     if program is None:
         return False
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{name}.1"
+    from canon_ops.runtime.scratch import scratch_folder
+
+    with scratch_folder() as scratch:
+        file = scratch.path / f"{name}.1"
         file.write_text(source, encoding="utf-8")
         return subprocess.run([program, str(file)], check=False).returncode == 0

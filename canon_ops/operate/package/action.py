@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import canon_ops
 from canon_ops.errors import OutsideError
@@ -28,6 +26,7 @@ from canon_ops.operate.package.plan import PackageConflict, PackageMissing, Pack
 from canon_ops.operate.package.remains import find_remains, remove_remains
 from canon_ops.operate.package.resolution import Installed, constraints
 from canon_ops.operate.package.store import PackageStore, SavedPackage
+from canon_ops.runtime.scratch import scratch_folder
 
 __all__ = ["PackageAction", "PutBackFailed", "clear", "put_back", "take_out"]
 
@@ -78,8 +77,8 @@ class PackageAction:
             preload()
         clear(self.host, self.environ, self.plan.unfinished)
         take_out(self.host, self.environ, [one.name for one in self.plan.replaces])
-        with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
-            held = Path(scratch, "constraints.txt")
+        with scratch_folder() as scratch:
+            held = scratch.path / "constraints.txt"
             held.write_text(constraints(self.plan.pins or {}, self.plan.moves), encoding="utf-8")
             wheel = self.store.keep(self.plan.source.wheel)
             words = ("--constraint", str(held), str(wheel))

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
@@ -37,6 +35,7 @@ from canon_ops.operate.package.resolution import (
 )
 from canon_ops.operate.package.source import PackageSource, find_source
 from canon_ops.operate.package.wheel import Wheel
+from canon_ops.runtime.scratch import scratch_folder
 
 __all__ = ["ForeignPlugin", "PackageConflict", "PackageMissing", "PackagePlan", "Step", "plan_package"]
 
@@ -229,14 +228,14 @@ def _tried(
         PackageConflict: there is no answer within them.
     """
     leaving = [one.name for one in replaces]
-    with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
-        file = Path(scratch, wheel.file_name)
+    with scratch_folder() as scratch:
+        file = scratch.path / wheel.file_name
         file.write_bytes(wheel.data)
         moves = _dry_run(host, installer, [str(file)], installed, leaving, environ)
         against = objections(moves, installed, pins, host.facts.python, leaving=leaving)
         if not against:
             return moves
-        held = Path(scratch, "constraints.txt")
+        held = scratch.path / "constraints.txt"
         held.write_text(constraints(pins), encoding="utf-8")
         try:
             moves = _dry_run(host, installer, ["--constraint", str(held), str(file)], installed, leaving, environ)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -26,6 +25,7 @@ from canon_ops.hermes.discovery import HostInstallation
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION, OUR_PACKAGES
 from canon_ops.hermes.installer import Installer
 from canon_ops.operate.package.wheel import NotAWheel, PackageAltered, Wheel, from_checkout, from_installed, normalised
+from canon_ops.runtime.scratch import scratch_folder
 
 __all__ = ["Origin", "PackageSource", "WrongPackage", "find_source"]
 
@@ -124,10 +124,10 @@ def _fetched(what: str, host: HostInstallation, environ: Mapping[str, str]) -> W
         raise WrongPackage(
             f"Neither pip nor uv can work on {host.python}, so {what} cannot be built.", fix="--source WHEEL"
         )
-    with tempfile.TemporaryDirectory(prefix="canon-ops-") as scratch:
-        installer.run(host.python, "install", "--no-deps", "--target", scratch, what, environ=environ)
-        for info in sorted(Path(scratch).glob("*.dist-info")):
-            return from_installed(info, prefix=Path(scratch), intact=True)
+    with scratch_folder() as scratch:
+        installer.run(host.python, "install", "--no-deps", "--target", str(scratch.path), what, environ=environ)
+        for info in sorted(scratch.path.glob("*.dist-info")):
+            return from_installed(info, prefix=scratch.path, intact=True)
     raise NotAWheel(f"{what} holds nothing that can be installed.", fix="--source WHEEL")
 
 

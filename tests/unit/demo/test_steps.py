@@ -13,7 +13,6 @@ from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.state.owner import Owner
 from canon_ops.demo import listening
 from canon_ops.demo.approving import list_and_audit
-from canon_ops.demo.folder import DemoFolder
 from canon_ops.demo.furniture import furnish
 from canon_ops.demo.stage import DemoFailed, DemoOptions, Stage
 from canon_ops.demo.steps import edit_the_configuration, undo_the_edit
@@ -21,6 +20,7 @@ from canon_ops.files.transaction import ChangedUnderUs
 from canon_ops.hermes.surroundings import canon_paths_from_disk
 from canon_ops.operate.changes import list_changes
 from canon_ops.runtime.clock import SystemClock
+from canon_ops.runtime.scratch import scratch_folder
 from canon_ops.sandbox.options import CanonOptions, ModelEndpoints
 from canon_ops.sandbox.server import CanonSandbox
 from tests.unit.demo.test_play import Audience
@@ -30,8 +30,8 @@ from tests.unit.demo.test_play import Audience
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """A furnished home; no host, no servers."""
     model = ModelEndpoints(base_url="http://127.0.0.1:1/v1", model="m", api_key="k")
-    with ExitStack() as undo:
-        made = Stage(DemoOptions(), {"PATH": "/usr/bin"}, Audience(), undo, DemoFolder(tmp_path, None))
+    with scratch_folder() as folder, ExitStack() as undo:
+        made = Stage(DemoOptions(), {"PATH": "/usr/bin"}, Audience(), undo, folder)
         furnish(made.home.path, model, prompt="Be brief.")
         yield made
 

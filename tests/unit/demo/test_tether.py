@@ -13,9 +13,9 @@ from tests.support.waiting import wait_until
 
 DEMO = """
 import sys
-from canon_ops.demo.folder import demo_folder
 from canon_ops.demo.tether import Lifeline
-with demo_folder(keep=sys.argv[1] == "keep") as folder:
+from canon_ops.runtime.scratch import scratch_folder
+with scratch_folder("demo-", keep=sys.argv[1] == "keep") as folder:
     line = Lifeline(None if folder.lock is None else folder.path, folder.lock)
     gateway = line.launch([sys.executable, "-c", sys.argv[2], "gateway run"], start_new_session=True)
     print(gateway.pid, folder.path, flush=True)
@@ -113,7 +113,7 @@ def test_the_gateway_holds_neither_lifeline_nor_lock(tmp_path: Path) -> None:
     try:
         held = [str(one.readlink()) for one in Path(f"/proc/{demo.gateway}/fd").iterdir()]
 
-        assert not [one for one in held if "demo.lock" in one]
+        assert not [one for one in held if "canon-ops.lock" in one]
         assert len([one for one in held if one.startswith("pipe:")]) <= 2  # its own output
     finally:
         demo.end()
