@@ -14,8 +14,8 @@ from typing import Any, Final
 from borgee_hermes import probe
 from borgee_hermes.cli import SUBCOMMAND
 from borgee_hermes.host import MAX_MESSAGE_CHARS, PLATFORM_NAME, HostFacts, platform_entry_fields, read_host_facts
-from canon_ops.hermes.audited import Refused, audit
-from canon_ops.hermes.offering import PluginContext, register_refusal
+from canon_ops.hermes.audited import Refused
+from canon_ops.hermes.offering import PluginContext, audit_here, register_refusal
 from canon_ops.settings.borgee_key import BORGEE_KEY
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
@@ -36,7 +36,7 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
         facts: what the host and its interpreter are; read from this process when None.
     """
     found = facts or read_host_facts()
-    verdict = audit(found.version, found.python, found.platform)
+    verdict = audit_here(found.version, found.python, found.platform)
     if isinstance(verdict, Refused):
         register_refusal(ctx, verdict, name=PLATFORM_NAME, label=LABEL)
         return

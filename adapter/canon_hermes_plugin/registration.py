@@ -26,8 +26,8 @@ from canon_hermes_plugin.host import (
     read_host_facts,
     register_toolset_alias,
 )
-from canon_ops.hermes.audited import Refused, audit
-from canon_ops.hermes.offering import PluginContext, register_refusal
+from canon_ops.hermes.audited import Refused
+from canon_ops.hermes.offering import PluginContext, audit_here, register_refusal
 from canon_ops.wire.card_skill import DESCRIPTION, SKILL_NAME
 
 __all__ = ["PLATFORM_HINT", "PluginContext", "register"]
@@ -55,7 +55,7 @@ def register(ctx: PluginContext, *, facts: HostFacts | None = None) -> None:
         facts: what the host and its interpreter are; read from this process when None.
     """
     found = facts or read_host_facts()
-    verdict = audit(found.version, found.python, found.platform)
+    verdict = audit_here(found.version, found.python, found.platform)
     if isinstance(verdict, Refused):
         register_refusal(ctx, verdict, name=PLATFORM_NAME, label=LABEL)
         return

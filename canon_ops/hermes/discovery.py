@@ -44,6 +44,7 @@ __all__ = [
     "Layout",
     "find_host",
     "find_hosts",
+    "installing_here",
     "interpreter_of",
     "is_running_host",
     "or_make_one",
@@ -270,6 +271,13 @@ def _candidates(environ: Mapping[str, str], tried: list[str]) -> Iterator[_Candi
     tried.append(f"no environment in {' or '.join(map(str, checkouts))}")
     if find_spec("hermes_cli") is not None:
         yield _Candidate(Path(sys.executable), HowFound.RUNNING)
+
+
+def installing_here(environ: Mapping[str, str]) -> str:
+    """The command that installs into the environment of the running interpreter, up to what is installed."""
+    python, bundled = Path(sys.executable), [root / "bin" / "uv" for root in _roots(environ)]
+    installer = choose_installer(python, has_pip=find_spec("pip") is not None, uv_places=bundled, environ=environ)
+    return shlex.join(installer.command(python, "install")) if installer else "pip install"
 
 
 def _roots(environ: Mapping[str, str]) -> list[Path]:

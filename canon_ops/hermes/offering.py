@@ -10,15 +10,16 @@ Source: hermes-host 7, 10; decisions H2, L9.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
-from canon_ops.hermes.audited import Refused
+from canon_ops.hermes.audited import Audited, Refused, audit
 
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["PluginContext", "Subcommand", "register_refusal"]
+__all__ = ["PluginContext", "Subcommand", "audit_here", "register_refusal"]
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,16 @@ class Subcommand:
     @property
     def _words(self) -> str:
         return f"{self.name}_words"
+
+
+def audit_here(version: str | None, python: str, platform: str) -> Audited | Refused:
+    """Look up the host whose interpreter this is; the advice of a refusal names what installs into its environment."""
+    verdict = audit(version, python, platform)
+    if isinstance(verdict, Audited):
+        return verdict
+    from canon_ops.hermes.discovery import installing_here  # only a refusal needs it
+
+    return audit(version, python, platform, installing=installing_here(os.environ))
 
 
 def register_refusal(ctx: PluginContext, refused: Refused, *, name: str, label: str) -> None:
