@@ -39,6 +39,7 @@ class Layout:
         entries: the start of each entry, in the order of the text: its key, its dash, in brackets its value.
         ends: the index behind a node's last character, by ``id(node)``; line ends and comments after it do not count.
         dashes: the place of the dash of each item of a block list, by the id of the list and the position in it.
+        closings: behind each closing bracket, in the order of the text.
         aliases: the place of each alias, by the id of the collection it stands in and its position there.
         shared: ids of nodes that some alias repeats.
         opaque: spans in which a ``#`` is part of a value.
@@ -47,6 +48,7 @@ class Layout:
     document: YamlText
     entries: list[int] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
+    closings: list[int] = field(default_factory=list)
     dashes: dict[tuple[int, int], int] = field(default_factory=dict)
     aliases: dict[tuple[int, int], Span] = field(default_factory=dict)
     shared: set[int] = field(default_factory=set)
@@ -174,6 +176,8 @@ def _walk(node: yaml.Node, text: str, layout: Layout) -> int:
             end = _enter(node, 2 * position + 1, item, end, text, layout, entry=bool(node.flow_style))
     if isinstance(node, yaml.CollectionNode) and (node.flow_style or not node.value):
         end = int(node.end_mark.index)
+        if node.flow_style:
+            layout.closings.append(end)
     layout.ends[id(node)] = end
     return end
 

@@ -22,6 +22,7 @@ from canon_ops.files.engine import Address
 from canon_ops.files.yaml_layout import Comment, Layout, Owner, Step
 from canon_ops.files.yaml_places import end_of, entry_of, line_end, line_start, slot_of, stop_of
 from canon_ops.files.yaml_reader import YamlText, construct, same
+from canon_ops.files.yaml_sides import Sides
 from canon_ops.lean import dataclass
 
 __all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove", "prove_rewrite"]
@@ -310,6 +311,28 @@ def _place_of(layout: Layout, change: Change) -> Span:
     return slot_of(layout, step) if isinstance(change, Replaced) else (entry_of(layout, step), end_of(layout, step))
 
 
+def _sides_of(old: Layout, new: Layout, change: Change) -> Sides | None:
+    way = change.parent if isinstance(change, Added) else change.at[:-1]
+    nodes, others = _at(old, way), _at(new, way)
+    if nodes is None:
+        return None
+    if isinstance(change, Dropped):
+        return Sides.of_none(old, new, _step(nodes[-1], change.at[-1]))
+    if others is None:  # the proof of values refuses that
+        return None
+    if isinstance(change, Replaced):
+        return Sides.of_value(old, new, _step(nodes[-1], change.at[-1]), _step(others[-1], change.at[-1]))
+    before, after = len(nodes[-1].value), _step(others[-1], len(others[-1].value) - 1)
+    if not before:
+        return Sides.of_first(old, new, (int(nodes[-1].start_mark.index), old.ends[id(nodes[-1])]), after)
+    in_block = not any(node.flow_style for node in others)
+    return Sides.of_entry(old, new, _step(nodes[-1], before - 1), after, in_block=in_block)
+
+
+def _step(parent: Any, position: int) -> Step:
+    return Step(parent, position, position)
+
+
 def _entries_in(layout: Layout, span: Span) -> Span:
     """The first entry that begins inside ``span``, and the first one behind."""
     first = bisect_left(layout.entries, span[0])
@@ -329,6 +352,7 @@ class _Owners:
         last: the first entry behind it.
         shift: by how many places that one moved.
         in_brackets: what is new stands in brackets, or is a value in brackets.
+        sides: before and below the change; None when there was no entry.
         near: the part of the old text in which owners may have changed: between the last entry before the change and
             the first one behind it, as long as the entries beyond stand where they stood.
     """
@@ -339,6 +363,7 @@ class _Owners:
     last: int
     shift: int
     in_brackets: bool
+    sides: Sides | None
     near: Span
 
     @classmethod
@@ -352,12 +377,15 @@ class _Owners:
             near = (ahead[-1] if ahead else 0, old.entries[last] if beyond else len(old.text))
         around = _at(new, change.parent if isinstance(change, Added) else change.at) if shift > 0 else None
         in_brackets = any(bool(getattr(node, "flow_style", False)) for node in around or ())
-        return cls(old, new, *_entries_in(old, _place_of(old, change)), shift, in_brackets, near)
+        sides = _sides_of(old, new, change)
+        return cls(old, new, *_entries_in(old, _place_of(old, change)), shift, in_brackets, sides, near)
 
     def still(self, comment: Comment, found: Comment) -> bool:
         """Whether ``found``, in the new text, belongs to the entry that ``comment`` belonged to."""
-        if self.old.document.root is None:
+        if self.sides is None:
             return True  # without entries, a comment belongs to none
+        if not self.sides.kept(comment, found):
+            return False
         was, now = self.old.owner(comment), self.new.owner(found)
         if was.beside != now.beside or not (was.beside or self._in_its_column(comment, found)):
             return False
@@ -365,6 +393,8 @@ class _Owners:
 
     def stays(self, comment: Comment, found: Comment) -> bool:
         """Whether ``found`` is ``comment``, which stands inside the range and stays."""
+        if self.sides is not None and not self.sides.kept(comment, found):
+            return False
         was, now = self.old.owner(comment), self.new.owner(found)
         if was.beside:
             return now.beside and self._is_its_entry(was, now) and self._is_at_its_brackets(was, comment, found)

@@ -117,3 +117,87 @@ def test_a_comment_apart_by_a_blank_line_is_nobodys() -> None:
 
     with pytest.raises(ProofFailed, match="comment in line 3"):
         prove(old, laid_out("x: 1\n"), span=(0, len(text)), gone=(0, len(text)), change=Dropped((1,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "honest", "tampered"),
+    [
+        pytest.param(
+            Dropped((1,)),
+            "e: [\n  {f: 1}  # x\n  ]\ng: 2\n",
+            "e: [\n  {f: 1}  # x\n  ]\n",
+            "e: [\n  {f: 1}\n  ]  # x\n",
+            id="behind the brackets of a neighbour that goes",
+        ),
+        pytest.param(
+            Replaced((0, 0, 1), {}),
+            "e: [\n  [f, 1.5,]\n  ]  # x\n",
+            "e: [\n  [f, {},]\n  ]  # x\n",
+            "e: [\n  [f, {},]  # x\n  ]\n",
+            id="from outer brackets to inner ones",
+        ),
+        pytest.param(
+            Added((0,), "g", 1),
+            "e: {\n  f: 1,\n  }  # x\n",
+            "e: {\n  f: 1,\n  g: 1,\n  }  # x\n",
+            "e: {\n  f: 1,  # x\n  g: 1,\n  }\n",
+            id="from the brackets to the last in them",
+        ),
+        pytest.param(
+            Added((0,), "g", 1),
+            "e: {\n  f: 1,  # x\n  }\n",
+            "e: {\n  f: 1,  # x\n  g: 1,\n  }\n",
+            "e: {\n  f: 1,\n  g: 1,  # x\n  }\n",
+            id="beside the new one in brackets",
+        ),
+        pytest.param(
+            Added((0,), None, "g"),
+            "e: [\n  f,\n  ]\n# x\n",
+            "e: [\n  f,\n  g,\n  ]\n# x\n",
+            "e: [\n  f,\n  g,\n# x\n  ]\n",
+            id="from below into the brackets",
+        ),
+        pytest.param(
+            Replaced((0, 0), ["f", "g"]),
+            "e:\n  - null\n  # x\n",
+            "e:\n  - - f\n    - g\n  # x\n",
+            "e:\n  # x\n  - - f\n    - g\n",
+            id="from below a value to above it",
+        ),
+        pytest.param(
+            Replaced((0,), ["f", "g"]),
+            "e: ~\n# x\nh: 1\n",
+            "e:\n  - f\n  - g\n# x\nh: 1\n",
+            "e:\n# x\n  - f\n  - g\nh: 1\n",
+            id="into the lines of a value",
+        ),
+        pytest.param(
+            Replaced((0,), ["f", "g"]),
+            "e:\n    # x\nh: 1\n",
+            "e:\n    # x\n  - f\n  - g\nh: 1\n",
+            "e:\n  - f\n    # x\n  - g\nh: 1\n",
+            id="between the items of a new value",
+        ),
+        pytest.param(
+            Added((0,), "g", {"k": [1]}),
+            "e:\n  f: 1\n# x\nh: 1\n",
+            "e:\n  f: 1\n  g:\n    k:\n    - 1\n# x\nh: 1\n",
+            "e:\n  f: 1\n  g:\n    k:\n# x\n    - 1\nh: 1\n",
+            id="into the lines of an entry",
+        ),
+        pytest.param(
+            Added((0,), None, "g"),
+            "e:\n- f\n\n# x\nh: 1\n",
+            "e:\n- f\n- g\n\n# x\nh: 1\n",
+            "e:\n- f\n# x\n- g\n\nh: 1\n",
+            id="from the next entry to above the new one",
+        ),
+    ],
+)
+def test_a_comment_stays_on_its_side_of_a_change(change: Change, text: str, honest: str, tampered: str) -> None:
+    """Between two entries, too: not behind a closing bracket, not into what is new, not to its other side."""
+    every = (0, len(text))
+    prove(laid_out(text), laid_out(honest), span=every, gone=every, change=change)
+
+    with pytest.raises(ProofFailed, match="proof of comments"):
+        prove(laid_out(text), laid_out(tampered), span=every, gone=every, change=change)
