@@ -31,6 +31,7 @@ import pytest
 
 from borgee_hermes.inbox.records import Outcome, Status
 from canon_ops.hermes.gateway import read_state
+from tests.support.asking import question_of
 from tests.support.borgee_boxes import DM, LOBBY
 from tests.support.borgee_gateways import BorgeeStage, borgee_stage
 from tests.support.candidate import loaded_as
@@ -140,7 +141,7 @@ def test_commands_are_answered_beside_a_turn_and_stop_ends_it(stage: BorgeeStage
 
 def test_a_question_is_answered_in_the_channel(stage: BorgeeStage) -> None:
     """The model asks; the next plain text is its answer, past the turn that waits for it."""
-    asked = stage.box.human.say(LOBBY, '[tool clarify {"question": "Which colour?"}][say thanks]')
+    asked = stage.box.human.say(LOBBY, question_of("Which colour?", said="thanks"))
     stage.box.wait(
         lambda world: any(
             each.author_id == "agent_sandbox" and "Which colour?" in (each.text or "")

@@ -21,6 +21,7 @@ import pytest
 from canon_ops.sandbox.faults import Armed
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
+from tests.support.asking import question_of, template_of
 from tests.support.crash_canon import answer_questions
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage
@@ -115,11 +116,11 @@ def test_two_hundred_messages_are_each_answered_exactly_once(
 GUESTS = 5
 SCENES = (
     # what the agent does, whether a file comes along; each is played twice by everybody
-    ('[tool clarify {{"question": "Which?", "choices": ["a", "b"]}}][say {answer}]', False),
+    (template_of(question_of("Which?", "a", "b", said="<answer>")), False),
     ('[tool terminal {{"command": "rm -rf /tmp/canon-chaos-nothing"}}][say {answer}]', False),
     ("[say {answer}\nMEDIA:{file}]", False),
     ("[slow 1][say {answer}]", True),
-    ('[tool clarify {{"question": "And now?", "choices": ["a", "b"]}}][say {answer}]', True),
+    (template_of(question_of("And now?", "a", "b", said="<answer>")), True),
 )
 TROUBLE: Final[dict[str, dict[str, Any]]] = {
     **{name: FAULTS[name] for name in ("event-duplicate", "event-duplicate-new-id", "send-500-after-commit")},

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from canon_ops.sandbox.answering import AnswerRefused
-from tests.support.asking import call_of
+from tests.support.asking import call_of, human_answers, question_of
 from tests.support.conversing import answer_to, states_of
 from tests.support.gateways import Stage, canon_stage
 from tests.support.side_by_side import NAME, add_side_by_side
@@ -67,7 +67,7 @@ def told(stage: Stage) -> str:
 
 def test_a_question_is_answered_by_choice(shared: Stage) -> None:
     """S9.2, D2: the clarify tool becomes an input with choices for the human of the turn; the answer ends it."""
-    message = shared.box.human.say(None, call_of("clarify", question="Which ledger?", choices=["2025", "2026"]))
+    message = shared.box.human.say(None, question_of("Which ledger?", "2025", "2026"))
     request = asked(shared, "input")
 
     shared.box.human.answer(request["id"], value="2026")
@@ -77,20 +77,20 @@ def test_a_question_is_answered_by_choice(shared: Stage) -> None:
     assert (request["responder_id"], request["request"]["native"]["method"]) == ("user_owner", "clarify")
     labels = [one["label"] for one in request["request"]["choices"]]
     assert [label.removesuffix(" (Recommended)") for label in labels] == ["2025", "2026"]  # 0.21 says so of the first
-    assert json.loads(told(shared))["user_response"] == "2026"
+    assert human_answers(results(shared))[-1] == "2026"
     assert "waiting_input" in states and states[-1] == "completed"
 
 
 def test_a_question_is_answered_in_the_chat(shared: Stage) -> None:
     """S9.15: what is typed answers the question; Canon's input is taken back and the same turn goes on."""
-    message = shared.box.human.say(None, call_of("clarify", question="Which ledger?", choices=["2025", "2026"]))
+    message = shared.box.human.say(None, question_of("Which ledger?", "2025", "2026"))
     request = asked(shared, "input")
 
     shared.box.human.say(None, "2025")
 
     answer = answer_to(shared.box, message)
     wait_until(lambda: state_of(shared, request["id"]) == "gone")
-    assert json.loads(told(shared))["user_response"] == "2025"
+    assert human_answers(results(shared))[-1] == "2025"
     assert answer["text"] == "done"
 
 
@@ -134,7 +134,7 @@ def crew_of(stage: Stage) -> str:
 def test_a_members_question_is_hers(shared: Stage, is_one: bool) -> None:
     """R9.2, D64: what another member says or attaches meanwhile gets its own turn; her words are the answer."""
     box, team = shared.box, crew_of(shared)
-    message = box.human.say(team, call_of("clarify", question="Which ledger?", choices=["2025", "2026"]), "user_dana")
+    message = box.human.say(team, question_of("Which ledger?", "2025", "2026"), "user_dana")
     request = asked(shared, "input")
     picture = box.human.upload(b"\x89PNG\r\n", mime_type="image/png", file_name="cat.png", conversation_id=team)
 
@@ -148,7 +148,7 @@ def test_a_members_question_is_hers(shared: Stage, is_one: bool) -> None:
 
     assert (answer_to(box, message)["text"], answer_to(box, others)["text"]) == ("done", "for Extra")
     assert (request["responder_id"], still_open) == ("user_dana", "pending")
-    assert [json.loads(one)["user_response"] for one in results(shared) if "user_response" in one][-1] == "2026"
+    assert human_answers(results(shared))[-1] == "2026"
 
 
 def test_yolo_is_the_owners(shared: Stage) -> None:
@@ -300,10 +300,10 @@ IMPATIENT = {"HERMES_CLARIFY_TIMEOUT": "6", "HERMES_APPROVAL_TIMEOUT": "6"}
 def test_nobody_answers(tmp_path: Path) -> None:
     """D2, D17: a question and a command run out of time; both are taken back, and the turns end with their answers."""
     with canon_stage(tmp_path, dotenv=IMPATIENT) as stage:
-        question = stage.box.human.say(None, call_of("clarify", question="Which ledger?"))
+        question = stage.box.human.say(None, question_of("Which ledger?"))
         asked(stage, "input")
         answered = answer_to(stage.box, question)
-        silence = json.loads(told(stage))["user_response"]
+        (silence,) = {*human_answers(results(stage))}
 
         command = stage.box.human.say(None, call_of("terminal", said="nobody was there", command=DANGER))
         asked(stage, "approval")

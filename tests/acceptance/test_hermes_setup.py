@@ -13,11 +13,18 @@ import pytest
 
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
+from tests.support.candidate import loaded_as, name_of
 from tests.support.terminal import CTRL_C, DOWN, ENTER, UP, Screen
 
 HERMES = str(Path(sys.executable).with_name("hermes"))
+ENABLED = json.dumps([name_of("canon-hermes")]) + "\n"
 
 pytestmark = pytest.mark.host
+
+
+def enable(home: Path, plugin: str) -> None:
+    (name,) = loaded_as([plugin], home)
+    (home / "config.yaml").write_text(f"# {home.name}\nplugins:\n  enabled: [{name}]\n")
 
 
 @pytest.fixture
@@ -25,7 +32,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     """A user with a Hermes home whose plugin is enabled, and a second Hermes profile."""
     for home in (tmp_path / ".hermes", tmp_path / ".hermes" / "profiles" / "work"):
         home.mkdir(parents=True)
-        (home / "config.yaml").write_text(f"# {home.name}\nplugins:\n  enabled: [canon-hermes]\n")
+        enable(home, "canon-hermes")
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm", "LANG": "C.UTF-8"}
 
 
@@ -137,11 +144,11 @@ def hermes(environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[
 @pytest.mark.parametrize(
     ("words", "code", "out", "err"),
     [
-        (["config", "get", "--", "plugins.enabled"], 0, '["canon-hermes"]\n', ""),
+        (["config", "get", "--", "plugins.enabled"], 0, ENABLED, ""),
         (["--help"], 0, "Usage: hermes canon [OPTIONS] COMMAND", ""),
         (["nosuch"], 2, "", "fix: hermes canon --help"),
         (["setup", "--use-profile", "nobody", "--no-input"], 4, "", "Error: "),
-        pytest.param(*(["config", "get", "plugins.enabled"], 0, '["canon-hermes"]\n', ""), marks=pytest.mark.long),
+        pytest.param(*(["config", "get", "plugins.enabled"], 0, ENABLED, ""), marks=pytest.mark.long),
         pytest.param(*(["--version"], 0, "hermes canon ", ""), marks=pytest.mark.long),
         pytest.param(*([], 0, "Usage: hermes canon [OPTIONS] COMMAND", ""), marks=pytest.mark.long),
         pytest.param(
@@ -185,7 +192,7 @@ def test_a_wrong_call_is_one_document_with_the_right_schema(environ: dict[str, s
 def test_words_behind_hermes_borgee_reach_the_program(environ: dict[str, str], tmp_path: Path) -> None:
     """L9: the same program where Borgee is enabled; a group that needs a platform means Borgee."""
     for file in tmp_path.glob(".hermes/**/config.yaml"):
-        file.write_text("plugins:\n  enabled: [borgee]\n")
+        enable(file.parent, "borgee")
 
     version = hermes(environ, "borgee", "--version")
     refused = hermes(environ, "borgee", "setup", "--no-input", "--json")

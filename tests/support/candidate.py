@@ -14,7 +14,7 @@ from typing import Final
 from canon_hermes_plugin.host import read_host_facts
 from canon_ops.hermes.audited import Audited, audit
 
-__all__ = ["host_is_audited", "loaded_as"]
+__all__ = ["host_is_audited", "loaded_as", "name_of"]
 
 _OURS: Final = {"canon-hermes": "canon_hermes_plugin", "borgee": "borgee_hermes"}
 _MANIFEST = "name: {name}\nversion: 1.0.0\ndescription: {ours} on a host under examination\nkind: platform\n"
@@ -45,8 +45,13 @@ def loaded_as(plugins: Iterable[str], hermes_home: Path) -> list[str]:
     return [_stand_in(name, hermes_home) if name in _OURS else name for name in plugins]
 
 
+def name_of(ours: str) -> str:
+    """The name under which a plugin of ours loads here, for what a host says of it."""
+    return ours if host_is_audited() else f"{ours}-candidate"
+
+
 def _stand_in(ours: str, hermes_home: Path) -> str:
-    name = f"{ours}-candidate"
+    name = name_of(ours)
     folder = hermes_home / "plugins" / name
     folder.mkdir(parents=True, exist_ok=True)
     folder.joinpath("plugin.yaml").write_text(_MANIFEST.format(name=name, ours=ours), encoding="utf-8")

@@ -38,6 +38,7 @@ from canon_ops.durable import Snapshot, read_once
 from canon_ops.sandbox.answering import AnswerRefused
 from canon_ops.sandbox.stage import WaitTimeout
 from canon_ops.sandbox.state import World
+from tests.support.asking import question_of, template_of
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage, start_gateway
 
@@ -59,7 +60,7 @@ LOST_FILE = "could not be fetched"
 
 
 ASKING = (
-    '[tool clarify {{"question": "Which?", "choices": ["a", "b"]}}][say {answer}]',
+    template_of(question_of("Which?", "a", "b", said="<answer>")),
     '[tool terminal {{"command": "rm -rf /tmp/canon-crash-nothing"}}][say {answer}]',
 )
 """What makes an agent wait for a person, who answers after a moment whoever asked."""

@@ -29,6 +29,7 @@ class HostRow:
             text to one, and a byte-order mark belongs to the first name for all but one.
         closes_code: a draft or an answer that ends within code is closed by the host itself.
         own_faults: beginnings of errors that the host logs about itself, without any plugin.
+        asks_in_lists: a model asks its human several questions in one call, and has their answers in one list.
     """
 
     hermes: str
@@ -37,6 +38,7 @@ class HostRow:
     unlike_env: tuple[str, ...] = ()
     closes_code: bool = False
     own_faults: tuple[str, ...] = ()
+    asks_in_lists: bool = False
 
 
 ROWS: Final[tuple[HostRow, ...]] = (
@@ -56,6 +58,7 @@ ROWS: Final[tuple[HostRow, ...]] = (
         unlike_env=("byte-order mark",),
         closes_code=True,
         own_faults=("Group Chat worker failed to start",),
+        asks_in_lists=True,
     ),
 )
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from canon_ops.sandbox.server import CanonSandbox
+from tests.support.asking import question_of, template_of
 from tests.support.files import PNG
 
 __all__ = [
@@ -93,9 +94,9 @@ PEOPLE: Final[Mapping[str, dict[str, Any]]] = {
     "media-404": {"every": 6},
 }
 SCENES: Final = (
-    '[tool clarify {{"question": "Which?", "choices": ["a", "b"]}}][say {text}]',
-    '[tool terminal {{"command": "rm -rf /tmp/canon-storm-nothing"}}][say {text}]',
-    "[slow 1][say {text}]",
+    template_of(question_of("Which?", "a", "b", said="<answer>")),
+    '[tool terminal {{"command": "rm -rf /tmp/canon-storm-nothing"}}][say {answer}]',
+    "[slow 1][say {answer}]",
 )
 """An agent that asks, one that waits for leave, and one that was sent a picture."""
 
@@ -229,7 +230,7 @@ def _converse(box: CanonSandbox, room: str, deadline: float, talk: Talk, seed: i
                 tag = rng.choice(NO_TURN)
                 script = f"just so that you know, number {number}"  # background of the next message: no directives
             case scene if scene >= 12:
-                script = SCENES[scene % len(SCENES)].format(text=text)
+                script = SCENES[scene % len(SCENES)].format(answer=text)
                 if scene % len(SCENES) == 2:
                     files = [box.human.upload(PNG, mime_type="image/png", file_name="a.png", conversation_id=room)]
             case _:
