@@ -263,7 +263,8 @@ class ConfigDocument:
         where = place(self.layout, int(node.start_mark.index))
         if isinstance(node, yaml.SequenceNode):
             raise NoSuchIndex(
-                f"{format_path(here)} has {len(node.value)} items; {format_path((*here, rest[0]))} is none of them",
+                f"{format_path(here)} has {len(node.value)} item{'' if len(node.value) == 1 else 's'}; "
+                f"{format_path((*here, rest[0]))} is none of them",
                 fix=f"canon-ops config add {shlex.quote(format_path(here))} ITEM",
                 **where,
             )

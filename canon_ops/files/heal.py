@@ -29,7 +29,7 @@ from canon_ops.files.yaml_path import format_path
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.lean import dataclass, field, replace
 
-__all__ = ["Boilerplate", "Healed", "Moved", "bring_back", "heal", "own_comments", "words_of"]
+__all__ = ["Boilerplate", "Healed", "Moved", "bring_back", "comments_back", "heal", "own_comments", "words_of"]
 
 _MOVED = re.compile(r"\[.+?\] (?=\S)")
 
@@ -121,6 +121,11 @@ def own_comments(document: ConfigDocument, boilerplate: Boilerplate) -> list[Pla
         for placed in placed_comments(document.layout)
         if not any(start <= placed.comment.start < end for start, end in spans)
     ]
+
+
+def comments_back(after: ConfigDocument, before: ConfigDocument) -> list[PlacedComment]:
+    """The comments of ``after`` that ``before`` lacks, from above downwards."""
+    return _missing(placed_comments(after.layout), _count(placed_comments(before.layout)))
 
 
 def _merged(

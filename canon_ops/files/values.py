@@ -20,6 +20,7 @@ __all__ = ["TYPES", "BadValue", "Value", "parse_value"]
 Value = Any
 _WHOLE = late_pattern(r"-?(?:0|[1-9][0-9]*)")
 _DECIMAL = late_pattern(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
+_MOST_SHOWN = 80  # characters of a wrong value
 _TRUE, _FALSE = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
 
 
@@ -42,7 +43,7 @@ def parse_value(text: str, type: str = "auto") -> Value:  # named as the option 
         return reader(text)
     except (ValueError, RecursionError) as error:
         raise BadValue(
-            f"{text!r} is not a value of the type {type}: {error}", fix="--type str keeps it as text"
+            f"{_short(text)!r} is not a value of the type {type}: {error}", fix="--type str keeps it as text"
         ) from error
 
 
@@ -107,3 +108,8 @@ TYPES: dict[str, Callable[[str], Value]] = {
     "null": _null,
     "json": _json,
 }
+
+
+def _short(text: str) -> str:
+    """Enough of a value to know it by."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"

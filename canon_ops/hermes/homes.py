@@ -20,6 +20,7 @@ Everything that starts a Hermes process passes the answer on (:meth:`HermesHome.
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import shlex
@@ -27,7 +28,7 @@ from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 
-from canon_ops.errors import NotFoundError, UsageError
+from canon_ops.errors import NotFoundError, OutsideError, UsageError
 from canon_ops.hermes.aiming import aimed
 from canon_ops.lean import dataclass, late_pattern
 
@@ -35,6 +36,7 @@ __all__ = [
     "BadProfileName",
     "HermesHome",
     "HomeChoice",
+    "HomeInACircle",
     "UnknownProfile",
     "administrator_folder",
     "resolve_home",
@@ -60,6 +62,12 @@ class UnknownProfile(NotFoundError):
     """No such Hermes profile; Hermes itself refuses to start with it."""
 
     code = "hermes_profile_missing"
+
+
+class HomeInACircle(OutsideError):
+    """The folder that was chosen is a symbolic link that leads back to itself, so no home can be there."""
+
+    code = "hermes_home_circle"
 
 
 class HomeChoice(Enum):
@@ -162,6 +170,7 @@ def resolve_home(
     Raises:
         BadProfileName: ``profile`` or the sticky file holds a name that no profile may have.
         UnknownProfile: there is no such profile.
+        HomeInACircle: the way to the home leads nowhere.
     """
     if hermes_home is not None:
         environ = {**environ, "HERMES_HOME": str(Path(hermes_home).expanduser())}
@@ -192,9 +201,20 @@ def _root(native: Path, told: str) -> Path:
     if not told:
         return native
     home = Path(told)
-    if home.resolve().is_relative_to(native.resolve()):
+    if _real(home).is_relative_to(_real(native)):
         return native
     return home.parent.parent if home.parent.name == "profiles" else home
+
+
+def _real(path: Path) -> Path:
+    """``path`` without links."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            told = f"{path} is a symbolic link that leads in a circle"
+            raise HomeInACircle(told, fix=f"ls -l {shlex.quote(str(path))}", file=str(path)) from error
+    return Path(os.path.realpath(path))
 
 
 def _sticky(root: Path) -> str | None:
@@ -263,8 +283,8 @@ def administrator_folder(environ: Mapping[str, str]) -> Path | None:
 
 
 def _profile_name(home: Path, root: Path) -> str:
-    resolved, profiles = home.resolve(), (root / "profiles").resolve()
-    if resolved == root.resolve():
+    resolved, profiles = _real(home), _real(root / "profiles")
+    if resolved == _real(root):
         return _DEFAULT
     if resolved.parent == profiles and _PROFILE_NAME.fullmatch(resolved.name):
         return resolved.name

@@ -15,6 +15,7 @@ from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.heal import comments_back
 from canon_ops.files.transaction import digest
 from canon_ops.hermes.managed_scope import managed_scope
 from canon_ops.operate.change_config import ConfigPlan, carry_out, keep_config, plan_config
@@ -27,6 +28,7 @@ from canon_ops.operate.writing import Writing, Written, require_consent
 __all__ = ["edit_command", "heal_command", "recommend_command", "snapshot_command"]
 
 _PLATFORMS = ("canon", "borgee")
+_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,14 @@ class MovedComment:
 
 
 @dataclass(frozen=True, slots=True)
+class CommentBack:
+    """A comment that comes back: its line in the new text, from 1, and its words."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class HealReport:
     """``data`` of ``canon-ops.config.heal/1``.
 
@@ -89,6 +99,7 @@ class HealReport:
             missing.
         missing: how many comments were missing.
         back: how many comments come back.
+        comments: each of them, from above downwards, as it stands in the new text.
         moved: those that stand elsewhere, with their old path in front, because their key is gone.
         is_transplant: only the comments could be brought back; quotes, anchors and order are as the other program left
             them.
@@ -105,6 +116,7 @@ class HealReport:
     history_id: str | None
     dry_run: bool
     missing: int = 0
+    comments: tuple[CommentBack, ...] = ()
 
 
 @declare(
@@ -240,8 +252,18 @@ def heal_command(context: Context, since: str | None, write: WriteOptions) -> Re
         history_id=written.history_id,
         dry_run=write.dry_run,
         missing=loss.count,
+        comments=_comments_back(plan),
     )
     return Result(report, _healed(context, report, written, write))
+
+
+def _comments_back(plan: ConfigPlan) -> tuple[CommentBack, ...]:
+    before, after = (ConfigDocument.parse(text or b"", str(plan.file)) for text in (plan.before, plan.after))
+    lines = after.layout.document
+    return tuple(
+        CommentBack(lines.line_column(each.comment.start)[0], each.comment.text)
+        for each in comments_back(after, before)
+    )
 
 
 def _nothing_to_heal(context: Context, write: WriteOptions) -> Result:
@@ -289,6 +311,11 @@ def _healed(context: Context, report: HealReport, written: Written, write: Write
     verb = "Would bring" if write.dry_run else "Brought"
     what = f"{verb} {count} back, from {report.since} ({report.command})."
     view: list[Block] = [first_line(context, written), Line(what if report.changed else "Nothing to change.", Mark.OK)]
+    if write.dry_run and not write.diff and report.comments:
+        rows = [(str(each.line), each.text) for each in report.comments[:_MOST_SHOWN]]
+        view.append(Table(("line", "comment"), rows, right=frozenset({0})))
+        if (more := len(report.comments) - len(rows)) > 0:
+            view.append(Line(f"And {more} more; --diff shows all.", Mark.INFO))
     view += [Item(Mark.INFO, each.path, f"is gone; kept with that path in front: {each.text}") for each in report.moved]
     if report.is_transplant:
         view.append(Line("Quotes, anchors and order stay as the other program left them.", Mark.WARNING))

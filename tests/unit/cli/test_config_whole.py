@@ -288,6 +288,27 @@ def test_heal_brings_the_comments_back(program: Runner, config: Path) -> None:
     assert program("config", "heal", "--dry-run", "--json").json["data"]["missing"] == 4
 
 
+def test_a_heal_that_only_looks_says_which_comments_come_back(program: Runner, config: Path) -> None:
+    """Each with its line in the new text, ten at most; the diff says more, so it says it alone."""
+    commented = "".join(f"# about {n}\nkey{n}: {n}\n" for n in range(12))
+    config.write_text(commented)
+    program("config", "snapshot")
+    config.write_text("".join(f"key{n}: {n}\n" for n in range(12)))
+
+    told = program("config", "heal", "--dry-run", terminal=True).out
+    data = program("config", "heal", "--dry-run", "--json").json["data"]
+    with_diff = program("config", "heal", "--dry-run", "--diff").out
+
+    assert "3  # about 1" in told
+    assert "# about 10" not in told
+    assert "And 2 more; --diff shows all." in told
+    assert [(each["line"], each["text"]) for each in data["comments"]] == [
+        (number, line) for number, line in enumerate(commented.splitlines(), 1) if line.startswith("#")
+    ]
+    assert with_diff.count("# about 11") == 1
+    assert config.read_text().count("#") == 0
+
+
 def test_heal_finds_a_loss_behind_later_edits(program: Runner, config: Path) -> None:
     """Hermes dropped the comments, we edited the stripped file twice: the commented text is still known."""
     program("config", "set", "a", "1")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from canon_ops.hermes.homes import BadProfileName, HomeChoice, UnknownProfile, resolve_home
+from canon_ops.hermes.homes import BadProfileName, HomeChoice, HomeInACircle, UnknownProfile, resolve_home
 from tests.support.hosts import THIS_HOST
 
 HERMES = Path(sys.executable).parent / "hermes"
@@ -230,6 +230,21 @@ def test_where_hermes_refuses_so_do_we(
     assert answer.returncode == 1
     with pytest.raises(error or BadProfileName):
         resolve_home(environ, profile=profile)
+
+
+@pytest.mark.parametrize("below", ["", "profiles/work", "deep/er"])
+def test_a_home_behind_a_circle_of_links_is_refused_with_its_name(tmp_path: Path, below: str) -> None:
+    """However it was chosen; the system would report it anew at every file."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    home = tmp_path / "a" / below
+    (tmp_path / "person" / ".hermes").mkdir(parents=True)
+    environ = {"HOME": str(tmp_path / "person")}
+
+    for more, chosen in (({}, str(home)), ({"HERMES_HOME": str(home)}, None)):
+        with pytest.raises(HomeInACircle) as raised:
+            resolve_home({**environ, **more}, hermes_home=chosen)
+        assert raised.value.file == str(home)
 
 
 def test_the_reason_is_told(person: Person) -> None:
