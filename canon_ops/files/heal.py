@@ -31,6 +31,7 @@ from canon_ops.lean import dataclass, field, replace
 
 __all__ = ["Boilerplate", "Healed", "Moved", "bring_back", "comments_back", "heal", "own_comments", "words_of"]
 
+_GAP = re.compile(rb"(?:[ \t]*\r?\n)+")
 _MOVED = re.compile(r"\[.+?\] (?=\S)")
 
 Boilerplate = Callable[[str], Sequence[tuple[int, int]]]
@@ -78,11 +79,21 @@ def heal(older: ConfigDocument, present: ConfigDocument, boilerplate: Boilerplat
         ProofFailed: the result would not be what is promised; nothing was changed.
     """
     try:
-        healed = _merged(steer(older, present.value), older, present, boilerplate)
+        healed = _merged(_without_gap(steer(older, present.value), older), older, present, boilerplate)
     except (Stuck, ProofFailed):
         healed = replace(_merged(present, older, present, boilerplate), is_transplant=True)
     _prove(healed, older, present, boilerplate)
     return healed
+
+
+def _without_gap(document: ConfigDocument, older: ConfigDocument) -> ConfigDocument:
+    """``document`` without the blank lines that stood below the first entry of ``older``, which is gone."""
+    gap = _GAP.match(document.data)
+    return (
+        document
+        if gap is None or _GAP.match(older.data)
+        else ConfigDocument.parse(document.data[gap.end() :], document.file)
+    )
 
 
 def bring_back(

@@ -74,6 +74,17 @@ def test_a_comment_of_a_vanished_top_key_stands_at_the_end() -> None:
     assert result.data.decode() == "b: 2\n\n# [a] about a\n"
 
 
+@pytest.mark.parametrize(("end", "begins"), [("\n", ""), ("\r\n", ""), ("\n", "\n")])
+def test_the_blank_line_below_a_vanished_first_key_goes_with_it(end: str, begins: str) -> None:
+    """No text that a person sees begins with a gap that neither text began with."""
+    older = begins + "first: 1\n\n# about second\nsecond: 2\n\nthird: 3\n"
+
+    result = healed(older.replace("\n", end), "second: 2\nthird: 3\n")
+
+    after = begins and begins + "\n"  # a gap of the person's own is not judged
+    assert result.data.decode() == (after + "# about second\nsecond: 2\n\nthird: 3\n").replace("\n", end)
+
+
 def test_a_new_item_in_the_middle_of_a_list_leaves_the_others_their_comments() -> None:
     """Hermes sorts what it adds to; each item keeps its own comments at its new place."""
     older = "enabled:\n  # chat\n  - borgee  # ours\n  # search\n  - web\n"
