@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from canon_ops.errors import RefusedError, UsageError
+from canon_ops.errors import NotFoundError, RefusedError, UsageError
 from canon_ops.files.atomic import replace_file
 from canon_ops.files.transaction import ChangedUnderUs
 from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
@@ -121,6 +121,7 @@ def import_profiles(writing: Writing, file: Path, names: Sequence[str], *, repla
         replace: let them take the place of other profiles of the same names.
 
     Raises:
+        NotFoundError: there is no such file.
         DamagedFile: the file is neither.
         NoSuchProfile, ForeignProfile, ProfileTaken.
         LockTimeout, ChangedUnderUs, DiskError: nothing was written.
@@ -201,7 +202,7 @@ def _read(file: Path) -> dict[str, dict[str, object]]:
     what = "exported Canon profiles"
     data = read_optional(file)
     if data is None:
-        raise DamagedFile(what, str(file), f"there is no {file}")
+        raise NotFoundError(f"There is no file {file}", fix=f"ls -l {shlex.quote(str(file.parent))}", file=str(file))
     try:
         root = json.loads(data)
     except (ValueError, RecursionError):

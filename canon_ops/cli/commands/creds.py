@@ -251,7 +251,8 @@ def audit_command(context: Context, strict: bool) -> Result:
     counts = Counter(finding.status.value for finding in found)
     report = AuditReport(found, {status.value: counts[status.value] for status in Severity})
     bad = counts["error"] or (strict and counts["warning"])
-    problems = (Problem("creds_findings", f"{counts['error']} errors, {counts['warning']} warnings."),) if bad else ()
+    told = ", ".join(f"{counts[kind]} {kind}{'' if counts[kind] == 1 else 's'}" for kind in ("error", "warning"))
+    problems = (Problem("creds_findings", f"{told}."),) if bad else ()
     return Result(report, _audit_view(found), ExitCode.FAILED if bad else ExitCode.DONE, problems)
 
 

@@ -528,6 +528,10 @@ class TestAudit:
             f"chmod 600 {user.agents_file}", f"chmod 600 {user.env_file}", f"chmod go-w {user.hermes}",
         ]  # fmt: skip
         assert found["exit_code"] == 1
+        assert found["errors"][0]["message"] == "3 errors, 0 warnings."
+        user.agents_file.chmod(0o600)
+        user.hermes.chmod(0o755)
+        assert program("creds", "audit").err.startswith("Error: 1 error, 0 warnings.")
 
     def test_copies_are_warnings(self, program: Runner, user: User) -> None:
         """Exit 0 unless --strict; the fix drops the weaker place."""

@@ -491,3 +491,12 @@ class TestExportAndImport:
 
         assert program("profile", "import", str(file)).code == 1
         assert user.agents_file.read_bytes() == before
+
+    def test_a_file_that_is_not_there_is_not_to_be_repaired(self, program: Runner, user: User, tmp_path: Path) -> None:
+        """The advice is about what is there."""
+        ran = program("profile", "import", str(tmp_path / "gone.json"))
+
+        assert (ran.code, ran.err) == (
+            1,
+            f"Error: There is no file {tmp_path / 'gone.json'}.\n  fix: ls -l {tmp_path}\n",
+        )
