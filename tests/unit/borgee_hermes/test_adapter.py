@@ -573,5 +573,5 @@ async def test_odd_texts_and_times_end_nothing(own_home: Path) -> None:
         for seq in (1, 2, 3):
             await stage.until_row(seq, Status.COMPLETED)
 
-        assert stage.texts[0] == "a\ufffdb"
+        assert "a\ufffdb" in stage.texts  # a session each, so in any order
         assert not stage.adapter.has_fatal_error
