@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Final
 
 from canon_ops.runtime.scratch import Scratch, remove_dead
 
-__all__ = ["move_out"]
+__all__ = ["move_out", "short_folder"]
 
 _SCRATCHES: Final[list[Scratch]] = []  # they go with the process
 _PREFIXES = ("HERMES_", "CANON_", "BORGEE_", "XDG_")
@@ -44,3 +45,8 @@ def move_out(environ: MutableMapping[str, str]) -> Path:
     home.mkdir()
     environ["HOME"] = str(home)
     return home
+
+
+def short_folder() -> Path:
+    """A new folder with a short path, which goes with the process: also when a host's thread still writes into it."""
+    return Path(mkdtemp(dir=_SCRATCHES[-1].path, prefix=""))

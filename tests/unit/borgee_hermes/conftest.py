@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.own_home import short_folder
 
 
 @pytest.fixture(autouse=True)
@@ -15,8 +17,9 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     Its path is short, as people's are: a socket stands in it, and no socket has a path of more than 107 bytes.
     """
-    with tempfile.TemporaryDirectory(prefix="canon-ops-", dir="/tmp") as folder:
-        yield _isolated(Path(folder) / "hermes", tmp_path, monkeypatch)
+    folder = short_folder()
+    yield _isolated(folder / "hermes", tmp_path, monkeypatch)
+    shutil.rmtree(folder, ignore_errors=True)  # a thread of the host may still write; the rest goes with the process
 
 
 def _isolated(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -68,6 +68,7 @@ def program(home: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
         if name not in KEPT:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr("tempfile.tempdir", str(home.parent))  # what a refused edit keeps goes with the test
     monkeypatch.setenv("COLUMNS", "80")
 
     def call(
