@@ -20,7 +20,7 @@ from canon_ops.runtime.clock import Clock
 from canon_ops.settings.borgee import read_borgee, startup_refusal
 from canon_ops.settings.borgee_key import borgee_key
 from canon_ops.settings.credentials import load_profiles, resolve
-from canon_ops.settings.problems import BorgeeKeyInConfig
+from canon_ops.settings.problems import BorgeeKeyInConfig, reconnect_command
 
 __all__ = ["KeyTested", "ask_whose_borgee_key", "ask_whose_key"]
 
@@ -73,7 +73,7 @@ def ask_whose_key(
         found = resolve(surroundings)
         connection, canon_profile, expected = found.connection, found.profile, found.agent_id
         key, origin = key_in_force(found, keyring), found.settings["api_key"].origin.describe()
-    again = home.own_command(f"setup canon --canon-profile {canon_profile}" if canon_profile else "setup canon")
+    again = reconnect_command(canon_profile, expected)
     identity = identify(connection, key, fix=again, clock=clock, timeout_s=timeout_s)
     if expected is not None and identity.agent_id != expected:
         raise KeyOfAnotherAgent(str(canon_profile), expected, identity.agent_id, surroundings.agents_file)

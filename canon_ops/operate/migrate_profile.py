@@ -26,7 +26,7 @@ from canon_ops.operate.writing import Writing, Written, edit_agents
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.credentials import load_profiles
 from canon_ops.settings.environments import ENVIRONMENTS, Connection
-from canon_ops.settings.problems import ForeignProfile
+from canon_ops.settings.problems import ForeignProfile, reconnect_command
 from canon_ops.settings.profiles import AgentProfile, AgentsFile
 from canon_ops.settings.provenance import Source
 from canon_ops.settings.records import format_time
@@ -102,7 +102,7 @@ def migrate_profile(
             )
         return Migrated(name, connection, str(profile.agent_id), str(profile.agent_name), (), Written())
     key = key_of_profile(profile, keyring)
-    again = f"reconnect it: canon-ops setup canon --canon-profile {name}"
+    again = f"reconnect it: {reconnect_command(name, profile.agent_id)}"
     with prompts.progress(f"Asking {connection.environment_id} whose key it is"):
         identity = identify(connection, key, fix=again, clock=clock, timeout_s=timeout_s)
     fields = _completed(profile, identity, connection, file, now_ms=clock.now_ms())

@@ -11,7 +11,6 @@ Source: command-line contract, creds; decisions C1.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,7 @@ from canon_ops.operate.profile_key import KeyMissing, new_reference
 from canon_ops.operate.writing import Writing, Written, edit_agents
 from canon_ops.settings.borgee_key import BORGEE_KEY, BORGEE_REFERENCE, borgee_key
 from canon_ops.settings.credentials import load_profiles
-from canon_ops.settings.problems import ForeignProfile
+from canon_ops.settings.problems import ForeignProfile, reconnect_command
 from canon_ops.settings.profiles import AgentProfile, AgentsFile, KeyReference
 from canon_ops.settings.provenance import Source
 from canon_ops.settings.secret import Secret
@@ -109,7 +108,7 @@ def move_canon_key(writing: Writing, name: str | None, to: Store, keyring: Keyri
     """
     profile = profile_meant(writing, name)
     paths = canon_paths_from_disk(writing.home.path, writing.environ)
-    again = f"canon-ops setup canon --canon-profile {shlex.quote(profile.name)}"
+    again = reconnect_command(profile.name, profile.agent_id)
     if profile.api_key is None and profile.api_key_ref is None:
         raise KeyMissing(f"The Canon profile {profile.name} has no key", fix=again)
     reference = profile.api_key_ref or new_reference(profile.name, paths.agents_file)

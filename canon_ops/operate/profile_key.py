@@ -10,6 +10,7 @@ from canon_ops.errors import CredentialError
 from canon_ops.keyring.access import Keyring
 from canon_ops.settings.borgee_key import BorgeeKey
 from canon_ops.settings.credentials import Resolution
+from canon_ops.settings.problems import reconnect_command
 from canon_ops.settings.profiles import AgentProfile, KeyReference
 from canon_ops.settings.secret import Secret
 
@@ -32,7 +33,7 @@ def key_of_profile(profile: AgentProfile, keyring: Keyring) -> Secret:
         KeyringEntryMissing: its reference leads nowhere.
         KeyringProblem: the keyring cannot be used.
     """
-    again = f"canon-ops setup canon --canon-profile {profile.name}"
+    again = reconnect_command(profile.name, profile.agent_id)
     if profile.api_key is not None:
         return profile.api_key
     if profile.api_key_ref is None:
@@ -50,7 +51,7 @@ def key_in_force(found: Resolution, keyring: Keyring) -> Secret:
         return found.api_key
     if found.api_key_ref is None:
         raise KeyMissing("The credential in force has no key", fix="canon-ops setup canon")
-    return keyring.get(found.api_key_ref, fix=f"canon-ops setup canon --canon-profile {found.profile}")
+    return keyring.get(found.api_key_ref, fix=reconnect_command(found.profile, found.agent_id))
 
 
 def key_of_borgee(found: BorgeeKey, keyring: Keyring) -> Secret:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from canon_ops.errors import CredentialError, OutsideError, RefusedError, UsageError
 from canon_ops.settings.environments import Connection
+from canon_ops.settings.problems import reconnect_command
 from canon_ops.settings.profiles import AgentProfile
 from canon_ops.settings.provenance import Origin
 from canon_ops.settings.secret import Secret
@@ -195,7 +196,7 @@ class KeyOfAnotherAgent(CredentialError):
     def __init__(self, profile: str, stored: str, actual: str | None, agents_file: str) -> None:
         super().__init__(
             f"The key of the Canon profile {profile} is that of agent {actual}, not of {stored}",
-            fix=f"reconnect it: canon-ops setup canon --canon-profile {profile}",
+            fix=f"reconnect it: {reconnect_command(profile, stored)}",
             file=agents_file,
         )
 
@@ -216,7 +217,7 @@ class ProfileInTheWay(RefusedError):
         again = f"canon-ops setup canon --canon-profile {name}"
         fix = f"choose another --canon-profile, or replace it: {again} --start-over"
         if self.may_be_same_agent:
-            reconnect = f"{again} --agent-id {shlex.quote(profile.agent_id)}" if profile.agent_id else ""
+            reconnect = reconnect_command(profile.name, profile.agent_id) if profile.agent_id else ""
             fix = (
                 f"canon-ops profile migrate {name} --environment {environment_id}   # keeps its key; or "
                 + (f"reconnect it: {reconnect}; or " if reconnect else "")

@@ -40,6 +40,7 @@ from canon_ops.operate.setup_registration import Watch, register_agent, usual_pr
 from canon_ops.operate.setup_stage import SETUP, SetupPlace, SetupStage, endpoint_answers
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.local_files import LocalFiles
+from canon_ops.settings.problems import reconnect_command
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import AgentIdentity
 
@@ -101,7 +102,7 @@ def _use_profile(stage: SetupStage) -> SetupResult:
     connection = profile.connection(file)
     stage.verify(connection)
     key = key_of_profile(profile, stage.place.keyring)
-    identity = stage.identify(connection, key, fix=f"reconnect it: {SETUP} --canon-profile {name}")
+    identity = stage.identify(connection, key, fix=f"reconnect it: {reconnect_command(name, profile.agent_id)}")
     if identity.agent_id != profile.agent_id:
         raise KeyOfAnotherAgent(name, str(profile.agent_id), identity.agent_id, file)
     adopted = stage.adopt(name)

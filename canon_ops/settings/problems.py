@@ -56,9 +56,16 @@ __all__ = [
     "UnknownProfile",
     "UnreadableDotenv",
     "UnsetReference",
+    "reconnect_command",
 ]
 
 _SETUP = "canon-ops setup canon"
+
+
+def reconnect_command(profile: str | None, agent_id: str | None) -> str:
+    """The call that brings an agent a new key under its own id, as far as profile and agent are known."""
+    options = (("--canon-profile", profile), ("--agent-id", agent_id))
+    return " ".join([_SETUP, *(f"{name} {shlex.quote(value)}" for name, value in options if value)])
 
 
 def _at(origin: Origin | None) -> str:

@@ -33,25 +33,30 @@ _SET_CLOCK = {"darwin": "sudo sntp -sS time.apple.com", "linux": "sudo timedatec
 
 
 async def _api(examination: Examination) -> Finding:
-    return _reached("API", (await examination.probes())["API"])
+    return _reached(await _endpoint(examination, "base_url"), "API", (await examination.probes())["API"])
 
 
 async def _stream(examination: Examination) -> Answer:
     """The service, and the gateway's own end of the stream where one runs."""
     from canon_ops.doctor.checks.held_stream import held_stream  # with the form of the health file
 
-    reached = _reached("stream", (await examination.probes())["stream"])
+    reached = _reached(await _endpoint(examination, "stream_url"), "stream", (await examination.probes())["stream"])
     held = await asyncio.to_thread(held_stream, examination, examination.platform)
     return reached if held is None else (reached, held)
 
 
-def _reached(service: str, probed: Probed) -> Finding:
+async def _endpoint(examination: Examination, name: str) -> str:
+    """Where an endpoint is set."""
+    return (await asyncio.to_thread(examination.resolution)).settings[name].origin.describe()
+
+
+def _reached(endpoint: str, service: str, probed: Probed) -> Finding:
     data = {"url": probed.url, "status": probed.status}
     if probed.trouble is not None:
         return Finding(
             Status.UNKNOWN,
             f"Canon's {service} gave no usable answer: {probed.trouble}",
-            Fix("check the network, the proxy variables and the endpoint, then ask again"),
+            Fix(f"check the network, the proxy variables and the endpoint ({endpoint}), then ask again"),
             data=data,
         )
     return Finding(Status.OK, f"Canon's {service} answers at {probed.url}.", data=data)

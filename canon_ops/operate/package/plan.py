@@ -13,8 +13,10 @@ import json
 import shlex
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
@@ -228,7 +230,7 @@ def _tried(
         PackageConflict: there is no answer within them.
     """
     leaving = [one.name for one in replaces]
-    with scratch_folder() as scratch:
+    with scratch_folder() as scratch, _lasting_advice(scratch.path):
         file = scratch.path / wheel.file_name
         file.write_bytes(wheel.data)
         moves = _dry_run(host, installer, [str(file)], installed, leaving, environ)
@@ -244,6 +246,17 @@ def _tried(
         if still := objections(moves, installed, pins, host.facts.python, leaving=leaving):
             raise _conflict(wheel, host, still)
         return moves
+
+
+@contextmanager
+def _lasting_advice(folder: Path) -> Iterator[None]:
+    """No advice names a file of ``folder``, which is gone when it is read."""
+    try:
+        yield
+    except InstallerFailed as exc:
+        if str(folder) in (exc.fix or ""):
+            exc.fix = "mend what it names, then look again: canon-ops install --dry-run"
+        raise
 
 
 def _conflict(wheel: Wheel, host: HostInstallation, against: Iterable[str]) -> PackageConflict:

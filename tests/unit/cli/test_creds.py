@@ -158,6 +158,8 @@ class TestAsking:
 
         assert (ran.code, ran.out) == (code, "")
         assert OTHER_KEY not in ran.err
+        same_agent = f"--agent-id {changes.get('agentId', 'agent_sandbox')}"
+        assert (same_agent in ran.err) == (code == 4)  # or a new registration would make another agent
 
     def test_a_missing_entry_is_exit_4(self, program: Runner, user: User, canon: CanonSandbox, ring: Path) -> None:
         """The keyring works and does not have it."""

@@ -101,6 +101,16 @@ def test_a_seeded_fault_is_found_where_it_is(fault: Fault, clinic: Clinic) -> No
         assert remarks(clinic.examine(ABOUT_FILES)) == left
 
 
+def test_a_service_that_does_not_answer_is_told_with_the_place_of_its_address(clinic: Clinic) -> None:
+    """The network may be in order and the address wrong: the cure says where that is written."""
+    clinic.write_profiles(ops=clinic.profile(baseUrl="http://127.0.0.1:9", streamUrl="http://127.0.0.1:9"))
+
+    cures = {one.check.id: one.finding.fix.command for one in clinic.examine().verdicts if one.finding.fix}
+
+    assert "the endpoint (ops.baseUrl in " in cures["net.api"]
+    assert "the endpoint (ops.streamUrl in " in cures["net.stream"]
+
+
 PACKAGES = (RestorePackage, TakeBackPackage)  # what is in the host: see tests/unit/operate/test_package_killed.py
 ABOUT_FILES = select(area=["config", "env", "platform", "settings"], only=["gateway.multiplex", "plugin.enabled"])
 CONFIG_WRITTEN = {"config.parse"}  # a home without config.yaml has one after the first repair

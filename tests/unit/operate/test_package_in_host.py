@@ -604,6 +604,18 @@ def test_a_package_that_cannot_be_taken_out_leaves_the_record(site: Site) -> Non
     assert "canon-ops" not in site.versions
 
 
+def test_the_cure_of_a_failed_dry_run_names_no_file_that_is_gone(site: Site) -> None:
+    """The wheel of the trial was in a folder of its own; the advice is a command that can be given."""
+    source = site.wheel("0.2.0")
+    (site.user / "tools" / "uv").unlink()
+    script(site.user / "tools" / "uv", "#!/bin/sh\necho 'error: no index' >&2\nexit 2\n")
+
+    with pytest.raises(InstallerFailed, match="error: no index") as caught:
+        site.install(source)
+
+    assert caught.value.fix == "mend what it names, then look again: canon-ops install --dry-run"
+
+
 def test_a_wheel_that_is_gone_fails_before_any_file(site: Site) -> None:
     """Rollback that cannot put the package back leaves the configuration as it is and names the place."""
     published(site)

@@ -638,7 +638,7 @@ def test_a_profile_whose_key_canon_refuses_is_not_bound(machine: Machine) -> Non
         machine.setup(SetupAnswers(use_profile="ops"))
 
     assert caught.value.exit_code is ExitCode.CREDENTIAL
-    assert caught.value.fix == "reconnect it: canon-ops setup canon --canon-profile ops"
+    assert caught.value.fix == "reconnect it: canon-ops setup canon --canon-profile ops --agent-id agent_sandbox"
     assert machine.env() == ""
 
 
