@@ -26,6 +26,7 @@ from borgee_hermes.parts import Parts
 from borgee_hermes.ports import Commands, HostSession, Reply, context_words
 from borgee_hermes.runtime import BorgeeRuntime
 from canon_ops.errors import OutsideError
+from canon_ops.hermes.offering import forget_tool_checks
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.profile_key import key_of_borgee
 from canon_ops.runtime.clock import SystemClock
@@ -325,7 +326,7 @@ class _Port:
     # -- state --------------------------------------------------------------------------------------------------------
 
     def tools_changed(self) -> None:
-        host_door.forget_tool_checks()
+        forget_tool_checks()
 
     def mark_connected(self) -> None:
         self._adapter._mark_connected()

@@ -28,7 +28,6 @@ __all__ = [
     "HostFacts",
     "HostIncomplete",
     "HostLocks",
-    "forget_tool_checks",
     "home_folder",
     "host_prompts",
     "is_multiplexing",
@@ -84,18 +83,6 @@ def host_prompts() -> HostPrompts:
 def platform_entry_fields() -> frozenset[str]:
     """The arguments that this host's ``register_platform`` takes; a newer one would fail the whole plugin."""
     return frozenset(field.name for field in fields(importlib.import_module("gateway.platform_registry").PlatformEntry))
-
-
-def forget_tool_checks() -> None:
-    """Have the host ask anew which tools can be used.
-
-    It keeps each answer for a while, and the lists that it made of the answers for good. What this process
-    has not loaded has kept nothing, and must not be loaded for this.
-    """
-    for module, name in (("tools.registry", "invalidate_check_fn_cache"), ("model_tools", "_clear_tool_defs_cache")):
-        forget = getattr(sys.modules.get(module), name, None)
-        if callable(forget):
-            forget()
 
 
 class HostLocks:

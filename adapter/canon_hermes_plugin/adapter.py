@@ -29,6 +29,7 @@ from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.media.outgoing import FileWish
 from canon_hermes_plugin.ports import Arrival, PeoplePort, Reply
 from canon_hermes_plugin.runtime import CanonRuntime
+from canon_ops.hermes.offering import forget_tool_checks
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.splitting import PART_BYTES, byte_length
 
@@ -312,7 +313,7 @@ class _Port:
         self._adapter._mark_connected()
 
     def tools_changed(self) -> None:
-        host_door.forget_tool_checks()
+        forget_tool_checks()
 
     def mark_disconnected(self) -> None:
         self._adapter._mark_disconnected()

@@ -36,7 +36,6 @@ __all__ = [
     "HostIncomplete",
     "HumanModules",
     "command_name",
-    "forget_tool_checks",
     "has_blocking_approval",
     "home_folder",
     "host_prompts",
@@ -225,18 +224,6 @@ def session_value(name: str) -> str:
 def register_toolset_alias(alias: str, toolset: str) -> None:
     """Let a configuration name our toolset by another name."""
     importlib.import_module("tools.registry").registry.register_toolset_alias(alias, toolset)
-
-
-def forget_tool_checks() -> None:
-    """Have the host ask anew which tools can be used.
-
-    It keeps each answer for a while, and the lists that it made of the answers for good. What this process
-    has not loaded has kept nothing, and must not be loaded for this.
-    """
-    for module, name in (("tools.registry", "invalidate_check_fn_cache"), ("model_tools", "_clear_tool_defs_cache")):
-        forget = getattr(sys.modules.get(module), name, None)
-        if callable(forget):
-            forget()
 
 
 def in_delegated_child() -> bool:

@@ -1,4 +1,4 @@
-"""What both plugins do alike when a host loads them: offering a subcommand, and refusing an unaudited host.
+"""What both plugins do alike with a host: offering a subcommand, refusing an unaudited one, having tools asked anew.
 
 A plugin that raised while it registers would leave a gateway that looks healthy and never answers. So a refused host
 gets the platform all the same, with a check function that is false and the reason as install hint; and a subcommand
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
@@ -19,7 +20,7 @@ from canon_ops.hermes.audited import Audited, Refused, audit
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["PluginContext", "Subcommand", "audit_here", "register_refusal"]
+__all__ = ["PluginContext", "Subcommand", "audit_here", "forget_tool_checks", "register_refusal"]
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +85,18 @@ def audit_here(version: str | None, python: str, platform: str) -> Audited | Ref
     from canon_ops.hermes.discovery import installing_here  # only a refusal needs it
 
     return audit(version, python, platform, installing=installing_here(os.environ))
+
+
+def forget_tool_checks() -> None:
+    """Have the host ask anew which tools can be used.
+
+    It keeps each answer for a while, and the lists that it made of the answers for good. What this process
+    has not loaded has kept nothing, and must not be loaded for this.
+    """
+    for module, name in (("tools.registry", "invalidate_check_fn_cache"), ("model_tools", "_clear_tool_defs_cache")):
+        forget = getattr(sys.modules.get(module), name, None)
+        if callable(forget):
+            forget()
 
 
 def register_refusal(ctx: PluginContext, refused: Refused, *, name: str, label: str) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from packaging.version import Version
 
-import borgee_hermes.host
-import canon_hermes_plugin.host
 from canon_hermes_plugin.host import HELPERS, load_host, multiplex_refusal, platform_entry_fields, read_host_facts
+from canon_ops.hermes.offering import forget_tool_checks
 from tests.support.hosts import THIS_HOST
 
 pytestmark = pytest.mark.host
@@ -95,15 +93,7 @@ def test_this_host_is_not_multiplexing() -> None:
     assert multiplex_refusal() is None
 
 
-FORGET = pytest.mark.parametrize(
-    "forget",
-    [canon_hermes_plugin.host.forget_tool_checks, borgee_hermes.host.forget_tool_checks],
-    ids=["canon", "borgee"],
-)
-
-
-@FORGET
-def test_a_tool_is_asked_about_anew(forget: Callable[[], None]) -> None:
+def test_a_tool_is_asked_about_anew() -> None:
     """R11.30, W11: the host keeps both the answer about a tool and the list that it made of the answers."""
     registry = importlib.import_module("tools.registry").registry
     list_tools = importlib.import_module("model_tools").get_tool_definitions
@@ -119,25 +109,22 @@ def test_a_tool_is_asked_about_anew(forget: Callable[[], None]) -> None:
         before = is_offered()
         answers[0] = True
         kept = is_offered()
-        forget()
+        forget_tool_checks()
         told = is_offered()
         answers[0] = False
-        forget()
+        forget_tool_checks()
 
         assert (before, kept, told, is_offered()) == (False, False, True, False)
     finally:
         registry.deregister(name)
 
 
-@FORGET
-def test_a_host_that_has_not_loaded_its_tools_loads_none_to_forget(
-    forget: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_has_not_loaded_its_tools_loads_none_to_forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A gateway that connects while the host's library of tools is not there yet does not wait for it."""
     names = ("model_tools", "tools.registry")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
 
-    forget()
+    forget_tool_checks()
 
     assert not {*names} & {*sys.modules}
