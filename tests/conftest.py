@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.host_leaks import close_ledgers
+from tests.support.loggers import let_loggers_be_listed
 from tests.support.order import dealt_out
 from tests.support.own_home import move_out
 
@@ -57,6 +58,7 @@ def module_of(item: pytest.Item) -> str:
 def pytest_configure() -> None:
     """A home of our own. What starts a run in the background may leave it deaf to signals, and its children with it."""
     move_out(os.environ)
+    let_loggers_be_listed()
     for number, hears in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, hears)
