@@ -8,19 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from canon_ops.hermes.contract import Need, Use
+from canon_ops.hermes.contract_both import BASE, TOOLS_ASKED_ANEW, called, overridden
 
 __all__ = ["BORGEE_NEEDS"]
 
-_BASE: Final = "gateway.platforms.base:BasePlatformAdapter"
 _STORE: Final = "gateway.session:SessionStore"
-
-
-def _called(member: str, why: str, arguments: int = 0, *keywords: str, is_async: bool = False) -> Need:
-    return Need(f"{_BASE}.{member}", Use.CALL, why, arguments, keywords, is_async)
-
-
-def _overridden(member: str, why: str, *keywords: str, is_async: bool = True) -> Need:
-    return Need(f"{_BASE}.{member}", Use.OVERRIDE, why, keywords=keywords, is_async=is_async)
 
 
 BORGEE_NEEDS: Final[tuple[Need, ...]] = (
@@ -41,18 +33,7 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
         "gives the model Borgee's tools",
         keywords=("name", "toolset", "schema", "handler", "check_fn", "requires_env", "is_async", "description"),
     ),
-    Need(
-        "tools.registry:invalidate_check_fn_cache",
-        Use.CALL,
-        "a tool is offered from when it can be used",
-        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
-    ),
-    Need(
-        "model_tools:_clear_tool_defs_cache",
-        Use.CALL,
-        "the same",
-        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
-    ),
+    *TOOLS_ASKED_ANEW,
     Need(
         "gateway.platform_registry:PlatformEntry",
         Use.VALUE,
@@ -107,42 +88,42 @@ BORGEE_NEEDS: Final[tuple[Need, ...]] = (
         ("group_sessions_per_user", "thread_sessions_per_user"),
     ),
     # the base class: what the host calls
-    Need(_BASE, Use.CALL, "the adapter's base class", 2),
-    _overridden("name", "the platform's name in logs", is_async=False),
-    _overridden("authorization_is_upstream", "Borgee has applied membership", is_async=False),
-    _overridden("connect", "the platform starts", "is_reconnect"),
-    _overridden("disconnect", "the platform stops"),
-    _overridden("get_chat_info", "names a channel", "chat_id"),
-    _overridden("send", "whatever the host says", "chat_id", "content", "reply_to", "metadata"),
-    _overridden("edit_message", "a draft grows", "chat_id", "message_id", "content", "finalize", "metadata"),
-    _overridden("delete_message", "a message is taken away", "chat_id", "message_id"),
-    _overridden("send_typing", "nothing: reports about work say it", "chat_id", "metadata"),
-    _overridden("set_message_handler", "watches what a command's handler raises", "handler", is_async=False),
-    _overridden("on_processing_start", "a turn begins", "event"),
-    _overridden("on_processing_complete", "a turn ends", "event", "outcome"),
-    _overridden("get_pending_message", "a text put aside is taken into a turn", "session_key", is_async=False),
-    _overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
+    Need(BASE, Use.CALL, "the adapter's base class", 2),
+    overridden("name", "the platform's name in logs", is_async=False),
+    overridden("authorization_is_upstream", "Borgee has applied membership", is_async=False),
+    overridden("connect", "the platform starts", "is_reconnect"),
+    overridden("disconnect", "the platform stops"),
+    overridden("get_chat_info", "names a channel", "chat_id"),
+    overridden("send", "whatever the host says", "chat_id", "content", "reply_to", "metadata"),
+    overridden("edit_message", "a draft grows", "chat_id", "message_id", "content", "finalize", "metadata"),
+    overridden("delete_message", "a message is taken away", "chat_id", "message_id"),
+    overridden("send_typing", "nothing: reports about work say it", "chat_id", "metadata"),
+    overridden("set_message_handler", "watches what a command's handler raises", "handler", is_async=False),
+    overridden("on_processing_start", "a turn begins", "event"),
+    overridden("on_processing_complete", "a turn ends", "event", "outcome"),
+    overridden("get_pending_message", "a text put aside is taken into a turn", "session_key", is_async=False),
+    overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
     # the base class: what we call and look at
-    _called("handle_message", "hands a message to the host", 1, is_async=True),
-    _called(
+    called("handle_message", "hands a message to the host", 1, is_async=True),
+    called(
         "build_source", "says where a message comes from", 0,
         "chat_id", "chat_name", "chat_type", "user_id", "user_name", "message_id",
     ),
-    _called("_unwrap_ephemeral", "reads the answer of a plugin's command", 1),
-    _called("_send_with_retry", "sends the answer of a plugin's command", 0, "chat_id", "content", "reply_to",
+    called("_unwrap_ephemeral", "reads the answer of a plugin's command", 1),
+    called("_send_with_retry", "sends the answer of a plugin's command", 0, "chat_id", "content", "reply_to",
             is_async=True),
-    _called("_heal_stale_session_lock", "frees a session whose task is gone", 1),
-    _called("cancel_background_tasks", "ends turns at the end of a drain", is_async=True),
-    _called("_set_fatal_error", "tells why the platform is down", 2, "retryable"),
-    _called("_notify_fatal_error", "makes the host act on it", is_async=True),
-    _called("_mark_connected", "tells that the platform is up"),
-    _called("_mark_disconnected", "tells that it is down on purpose"),
-    Need(f"{_BASE}._active_sessions", Use.ATTRIBUTE, "which sessions are busy"),
-    Need(f"{_BASE}._background_tasks", Use.ATTRIBUTE, "what a drain waits for"),
-    Need(f"{_BASE}._busy_text_mode", Use.ATTRIBUTE, "text for a busy session is queued"),
-    Need(f"{_BASE}._session_store", Use.ATTRIBUTE, "the host's sessions"),
-    Need(f"{_BASE}._message_handler", Use.ATTRIBUTE, "runs a plugin's command"),
-    Need(f"{_BASE}._session_tasks", Use.ATTRIBUTE, "whose end frees a session",
+    called("_heal_stale_session_lock", "frees a session whose task is gone", 1),
+    called("cancel_background_tasks", "ends turns at the end of a drain", is_async=True),
+    called("_set_fatal_error", "tells why the platform is down", 2, "retryable"),
+    called("_notify_fatal_error", "makes the host act on it", is_async=True),
+    called("_mark_connected", "tells that the platform is up"),
+    called("_mark_disconnected", "tells that it is down on purpose"),
+    Need(f"{BASE}._active_sessions", Use.ATTRIBUTE, "which sessions are busy"),
+    Need(f"{BASE}._background_tasks", Use.ATTRIBUTE, "what a drain waits for"),
+    Need(f"{BASE}._busy_text_mode", Use.ATTRIBUTE, "text for a busy session is queued"),
+    Need(f"{BASE}._session_store", Use.ATTRIBUTE, "the host's sessions"),
+    Need(f"{BASE}._message_handler", Use.ATTRIBUTE, "runs a plugin's command"),
+    Need(f"{BASE}._session_tasks", Use.ATTRIBUTE, "whose end frees a session",
          without="a session whose task vanished stays busy until its next message"),
     Need("gateway.run:GatewayRunner._startup_restore_queue", Use.ATTRIBUTE, "a message that was only put aside",
          without="it counts as done when the host says so"),

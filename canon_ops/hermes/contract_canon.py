@@ -10,24 +10,15 @@ from __future__ import annotations
 from typing import Final
 
 from canon_ops.hermes.contract import Need, Use
+from canon_ops.hermes.contract_both import BASE, TOOLS_ASKED_ANEW, called, overridden
 
 __all__ = ["CANON_NEEDS", "HOOKS"]
 
 HOOKS: Final = "hermes_cli.plugins:VALID_HOOKS"
 """The names of the hooks that a plugin may register."""
 
-_BASE: Final = "gateway.platforms.base:BasePlatformAdapter"
-
 
 _HOST_DECIDES: Final = "Hermes decides what a message does to a running turn, whatever its author asked for"
-
-
-def _called(member: str, why: str, arguments: int = 0, *keywords: str, is_async: bool = False) -> Need:
-    return Need(f"{_BASE}.{member}", Use.CALL, why, arguments, keywords, is_async)
-
-
-def _overridden(member: str, why: str, *keywords: str, is_async: bool = True) -> Need:
-    return Need(f"{_BASE}.{member}", Use.OVERRIDE, why, keywords=keywords, is_async=is_async)
 
 
 CANON_NEEDS: Final[tuple[Need, ...]] = (
@@ -57,18 +48,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         2,
         without="the toolset has one name only",
     ),
-    Need(
-        "tools.registry:invalidate_check_fn_cache",
-        Use.CALL,
-        "a tool is offered from when it can be used",
-        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
-    ),
-    Need(
-        "model_tools:_clear_tool_defs_cache",
-        Use.CALL,
-        "the same",
-        without="a tool that Hermes found unusable stays away from sessions for a while, or until a restart",
-    ),
+    *TOOLS_ASKED_ANEW,
     Need(
         "hermes_cli.plugins:PluginContext.register_cli_command",
         Use.CALL,
@@ -149,66 +129,66 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     ),
     Need("gateway.session_context:get_session_env", Use.CALL, "a tool's call belongs to a conversation", 2),
     # the base class: what the host calls
-    Need(_BASE, Use.CALL, "the adapter's base class", 2),
-    _overridden("name", "the platform's name in logs", is_async=False),
-    _overridden("authorization_is_upstream", "Canon has admitted the sender", is_async=False),
-    _overridden("message_len_fn", "lengths count in bytes", is_async=False),
-    _overridden("streaming_overflow_limit", "a draft may outgrow one message", is_async=False),
-    _overridden("connect", "the platform starts", "is_reconnect"),
-    _overridden("disconnect", "the platform stops"),
-    _overridden("get_chat_info", "names a conversation", "chat_id"),
-    _overridden("send", "whatever the host says", "chat_id", "content", "reply_to", "metadata"),
-    _overridden(
+    Need(BASE, Use.CALL, "the adapter's base class", 2),
+    overridden("name", "the platform's name in logs", is_async=False),
+    overridden("authorization_is_upstream", "Canon has admitted the sender", is_async=False),
+    overridden("message_len_fn", "lengths count in bytes", is_async=False),
+    overridden("streaming_overflow_limit", "a draft may outgrow one message", is_async=False),
+    overridden("connect", "the platform starts", "is_reconnect"),
+    overridden("disconnect", "the platform stops"),
+    overridden("get_chat_info", "names a conversation", "chat_id"),
+    overridden("send", "whatever the host says", "chat_id", "content", "reply_to", "metadata"),
+    overridden(
         "edit_message", "a draft grows", "chat_id", "message_id", "content", "finalize", "metadata"
     ),
-    _overridden(
+    overridden(
         "send_clarify", "the agent asks its human",
         "chat_id", "question", "choices", "clarify_id", "session_key", "metadata",
     ),
-    _overridden("send_image", "a picture of the answer", "chat_id", "image_url", "caption", "reply_to", "metadata"),
-    _overridden("send_image_file", "the same", "chat_id", "image_path", "caption", "reply_to", "metadata"),
-    _overridden("send_voice", "a recording of it", "chat_id", "audio_path", "caption", "reply_to", "metadata"),
-    _overridden("send_video", "a film of it", "chat_id", "video_path", "caption", "reply_to", "metadata"),
-    _overridden(
+    overridden("send_image", "a picture of the answer", "chat_id", "image_url", "caption", "reply_to", "metadata"),
+    overridden("send_image_file", "the same", "chat_id", "image_path", "caption", "reply_to", "metadata"),
+    overridden("send_voice", "a recording of it", "chat_id", "audio_path", "caption", "reply_to", "metadata"),
+    overridden("send_video", "a film of it", "chat_id", "video_path", "caption", "reply_to", "metadata"),
+    overridden(
         "send_document", "a file of it", "chat_id", "file_path", "caption", "file_name", "reply_to", "metadata"
     ),
-    _overridden("send_typing", "typing dots", "chat_id", "metadata"),
-    _overridden("stop_typing", "typing dots", "chat_id"),
-    _overridden("handle_message", "what is no answer to a question never becomes one", "event"),
-    _overridden("on_processing_start", "a turn opens", "event"),
-    _overridden("on_processing_complete", "a turn closes", "event", "outcome"),
-    _overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
-    _overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
-    _overridden(
+    overridden("send_typing", "typing dots", "chat_id", "metadata"),
+    overridden("stop_typing", "typing dots", "chat_id"),
+    overridden("handle_message", "what is no answer to a question never becomes one", "event"),
+    overridden("on_processing_start", "a turn opens", "event"),
+    overridden("on_processing_complete", "a turn closes", "event", "outcome"),
+    overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
+    overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
+    overridden(
         "set_busy_session_handler", "a message's own intent is honoured in a busy session", "handler", is_async=False
     ),
     # the base class: what we call
-    _called("handle_message", "hands a message to the host", 1, is_async=True),
-    _called(
+    called("handle_message", "hands a message to the host", 1, is_async=True),
+    called(
         "build_source", "says where a message comes from", 0,
         "chat_id", "chat_name", "chat_type", "user_id", "user_name", "message_id",
     ),
-    _called("_set_fatal_error", "tells why the platform is down", 2, "retryable"),
-    _called("_notify_fatal_error", "makes the host act on it", is_async=True),
-    _called("_mark_connected", "tells that the platform is up"),
-    _called("_mark_disconnected", "tells that it is down on purpose"),
-    _called("pause_typing_for_chat", "rests the typing dots", 1),
-    _called("resume_typing_for_chat", "goes on with them", 1),
+    called("_set_fatal_error", "tells why the platform is down", 2, "retryable"),
+    called("_notify_fatal_error", "makes the host act on it", is_async=True),
+    called("_mark_connected", "tells that the platform is up"),
+    called("_mark_disconnected", "tells that it is down on purpose"),
+    called("pause_typing_for_chat", "rests the typing dots", 1),
+    called("resume_typing_for_chat", "goes on with them", 1),
     Need(
-        f"{_BASE}.gateway_runner",
+        f"{BASE}.gateway_runner",
         Use.ATTRIBUTE,
         "leads to the configured glyph and the queue",
         without="our class declares it, and the host then sets it",
     ),
-    Need(f"{_BASE}.config", Use.ATTRIBUTE, "the platform's settings"),
-    Need(f"{_BASE}._pending_messages", Use.ATTRIBUTE, "how many messages wait, and correcting one of them"),
+    Need(f"{BASE}.config", Use.ATTRIBUTE, "the platform's settings"),
+    Need(f"{BASE}._pending_messages", Use.ATTRIBUTE, "how many messages wait, and correcting one of them"),
     Need(
-        f"{_BASE}._text_debounce",
+        f"{BASE}._text_debounce",
         Use.ATTRIBUTE,
         "the same, while a burst is collected",
         without="a burst is corrected once it stands in the queue",
     ),
-    Need(f"{_BASE}._active_sessions", Use.ATTRIBUTE, "which sessions are busy"),
+    Need(f"{BASE}._active_sessions", Use.ATTRIBUTE, "which sessions are busy"),
     Need("gateway.platforms.base:MessageEvent.is_command", Use.CALL, "a command is the host's, also in a busy session"),
     Need("gateway.platforms.base:MessageEvent.get_command", Use.CALL, "a /steer lifts a silence"),
     Need("gateway.platforms.base:MessageEvent.get_command_args", Use.CALL, "the same"),

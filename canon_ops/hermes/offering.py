@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from canon_ops.hermes.audited import Audited, Refused, audit
+from canon_ops.hermes.contract_both import TOOLS_ASKED_ANEW
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +94,8 @@ def forget_tool_checks() -> None:
     It keeps each answer for a while, and the lists that it made of the answers for good. What this process
     has not loaded has kept nothing, and must not be loaded for this.
     """
-    for module, name in (("tools.registry", "invalidate_check_fn_cache"), ("model_tools", "_clear_tool_defs_cache")):
+    for need in TOOLS_ASKED_ANEW:
+        module, _, name = need.path.partition(":")
         forget = getattr(sys.modules.get(module), name, None)
         if callable(forget):
             forget()
