@@ -57,6 +57,7 @@ __all__ = [
     "UnreadableDotenv",
     "UnsetReference",
     "reconnect_command",
+    "reconnect_words",
 ]
 
 _SETUP = "canon-ops setup canon"
@@ -64,8 +65,13 @@ _SETUP = "canon-ops setup canon"
 
 def reconnect_command(profile: str | None, agent_id: str | None) -> str:
     """The call that brings an agent a new key under its own id, as far as profile and agent are known."""
+    return f"canon-ops {reconnect_words(profile, agent_id)}"
+
+
+def reconnect_words(profile: str | None, agent_id: str | None) -> str:
+    """The words of :func:`reconnect_command` behind the program's name."""
     options = (("--canon-profile", profile), ("--agent-id", agent_id))
-    return " ".join([_SETUP, *(f"{name} {shlex.quote(value)}" for name, value in options if value)])
+    return " ".join(["setup canon", *(f"{name} {shlex.quote(value)}" for name, value in options if value)])
 
 
 def _at(origin: Origin | None) -> str:

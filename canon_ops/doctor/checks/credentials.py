@@ -10,6 +10,7 @@ from canon_ops.errors import CanonOpsError
 from canon_ops.keyring.access import KeyringEntryMissing, KeyringProblem
 from canon_ops.operate.profile_key import key_in_force
 from canon_ops.settings.credentials import Resolution
+from canon_ops.settings.problems import reconnect_words
 from canon_ops.wire.health import IdentityMismatch
 
 __all__ = ["CHECKS"]
@@ -91,7 +92,7 @@ async def _accepted(examination: Examination) -> Finding:
         return Finding(
             Status.ERROR,
             f"The key of the Canon profile {found.profile} belongs to agent {me.agent_id}, not to {found.agent_id}.",
-            Fix(examination.command(f"setup canon --canon-profile {found.profile} --agent-id {found.agent_id}")),
+            Fix(examination.command(reconnect_words(found.profile, found.agent_id))),
             data={"expected": found.agent_id, "found": me.agent_id},
         )
     name = me.display_name or me.agent_id or "the agent"
@@ -99,16 +100,11 @@ async def _accepted(examination: Examination) -> Finding:
 
 
 def _refused(examination: Examination, found: Resolution, error: CanonOpsError, status: int | None) -> Finding:
-    again = "setup canon"
-    if found.profile:
-        again += f" --canon-profile {found.profile}"
-    if found.agent_id:
-        again += f" --agent-id {found.agent_id}"
     key = found.settings["api_key"]
     return Finding(
         Status.ERROR,
         f"{found.connection.environment_id} does not take the key ({key.origin.describe()}): {error.what}",
-        Fix(examination.command(again)),
+        Fix(examination.command(reconnect_words(found.profile, found.agent_id))),
         Place(key.origin.file, key.origin.line, path=key.name),
         {"code": error.code, "status": status},
     )
