@@ -56,12 +56,16 @@ class Journal:
 
     Call order: ``recover`` once, then for each commit ``begin``, ``stage``, and either ``discard`` or ``carry_out``;
     for a snapshot ``begin`` and ``keep``.
+
+    Args:
+        beside: other folders whose locks the caller holds; a new entry is newer than theirs too.
     """
 
-    def __init__(self, lock_folder: Path, disk: Disk) -> None:
+    def __init__(self, lock_folder: Path, disk: Disk, beside: Sequence[Path] = ()) -> None:
         self.folder = lock_folder / ".canon-ops"
         self.pending = self.folder / PENDING
         self.history = self.folder / "history"
+        self._histories = [self.history, *(folder / ".canon-ops" / "history" for folder in beside)]
         self._disk = disk
         self._planned: list[Planned] = []
 
@@ -271,7 +275,7 @@ class Journal:
     # -- the folder -----------------------------------------------------------------------------------------------
 
     def _ids(self) -> list[str]:
-        return [path.name for path in self.history.iterdir()] if self.history.is_dir() else []
+        return [path.name for history in self._histories if history.is_dir() for path in history.iterdir()]
 
     def _write(self, name: str, data: bytes, *, anew: bool = False) -> None:
         if anew and (self.pending / name).exists():

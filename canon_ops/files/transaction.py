@@ -132,7 +132,7 @@ class Transaction:
         self._refuse = refuse
         self._clock = clock or SystemClock()
         self._disk = disk or Disk()
-        self._journal = Journal(lock_folder, self._disk)
+        self._journal = Journal(lock_folder, self._disk, also)
         self._grounds = Grounds(self._journal, also, self._disk, timeout_s)
         self.history = History(lock_folder, self._disk)
         self._retention = retention

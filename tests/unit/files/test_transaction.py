@@ -263,6 +263,22 @@ def test_undo_goes_back_one_further_each_time(home: Path) -> None:
         undo(transaction)
 
 
+@pytest.mark.parametrize("step_ms", [0, -5_000])
+def test_the_order_of_commits_does_not_depend_on_which_history_they_are_in(step_ms: int, home: Path) -> None:
+    """A file that two folders write has entries in both; the later one is the newer, also within a millisecond."""
+    other = home.parent / "other"
+    other.mkdir()
+    ids: list[str] = []
+    for number in range(8):
+        clock = ManualClock(1_790_000_000_000 + number * step_ms)
+        folder, also = (home, [other]) if number % 2 else (other, [home])
+        with Transaction(folder, clock=clock, also=also) as transaction:
+            transaction.stage(home / "shared.txt", str(number).encode())
+            ids.append(str(transaction.commit()))
+
+    assert ids == sorted(ids)
+
+
 @pytest.mark.parametrize("step_ms", [0, -3_600_000, 1], ids=["stands still", "is set back", "goes on"])
 def test_the_order_of_commits_does_not_depend_on_the_clock(step_ms: int, home: Path) -> None:
     """Whatever the clock does between two commits, undo takes back the newest, and retention keeps it."""
