@@ -526,19 +526,77 @@ def _read_to_the_end(stream: RawStream) -> bool:
     return True
 
 
+Frame = dict[str, list[str]]
+
+
+def _frames(text: str) -> list[Frame]:
+    """What was written, as the values of each field by frame."""
+    found: list[Frame] = []
+    for block in text.split("\n\n"):
+        fields: Frame = {}
+        for line in block.splitlines():
+            if not line.startswith(":"):
+                fields.setdefault(line.partition(": ")[0], []).append(line.partition(": ")[2])
+        found.append(fields)
+    return [fields for fields in found if fields]
+
+
+def _payload(frame: Frame) -> Any:
+    try:
+        return json.loads("\n".join(frame["data"]))
+    except ValueError:
+        return None
+
+
+def _kind(frame: Frame) -> Any:
+    return _payload(frame)["turnDispatch"]["kind"]
+
+
+def _same(frames: list[Frame]) -> bool:
+    return all(frame == frames[0] for frame in frames)
+
+
+# What a reader sees of one event, besides how it is cut: how many frames, and what is odd about them.
+FORMS: dict[str, tuple[int, Callable[[list[Frame]], bool]]] = {
+    "event-duplicate": (2, lambda seen: "id" in seen[0] and _same(seen)),
+    "event-duplicate-new-id": (
+        2,
+        lambda seen: seen[0]["id"] != seen[1]["id"] and _same([{**frame, "id": []} for frame in seen]),
+    ),
+    "event-swap": (1, lambda seen: "id" in seen[0]),
+    "event-no-id": (1, lambda seen: "id" not in seen[0]),
+    "event-no-name": (2, lambda seen: ["event" in frame for frame in seen] == [False, True]),
+    "event-crlf-split": (1, lambda seen: "id" in seen[0]),
+    "event-bytewise": (1, lambda seen: "id" in seen[0]),
+    "event-multi-line": (1, lambda seen: len(seen[0]["data"]) > 5 and _payload(seen[0]) is not None),
+    "event-not-json": (2, lambda seen: [_payload(frame) is None for frame in seen] == [True, False]),
+    "event-unknown-name": (2, lambda seen: [frame["event"] == ["message.created"] for frame in seen] == [False, True]),
+    "event-no-verdict": (1, lambda seen: "turnDispatch" not in _payload(seen[0])),
+    "event-record-only": (1, lambda seen: _kind(seen[0]) == "record_only"),
+    "event-other-verdict": (1, lambda seen: _kind(seen[0]) not in {"run_turn", "record_only", "suppress"}),
+    "event-run-turn": (1, lambda seen: _kind(seen[0]) == "run_turn"),
+}
+
+
 @scene(*[name for name in KINDS if name.startswith("event-")])
 def _event(box: CanonSandbox, name: str) -> None:
     with connected(box) as stream:
+        before = len(_frames(stream.text))
         box.fault(name)
         box.human.say(None, f"spoiled by {name}")
         box.human.say(None, f"after {name}")
         stream.read_until(f"after {name}")
         stream.read_until(f"spoiled by {name}")
-        chunks = b"".join(stream.chunks)
-        text = chunks.decode().replace("\r\n", "\n")
+        while not stream.text.replace("\r\n", "\n").endswith("\n\n"):
+            stream.read_chunk()
+        text = stream.text.replace("\r\n", "\n")
 
     spoiled = text.index(f"spoiled by {name}")
     assert (text.index(f"after {name}") < spoiled) == (name == "event-swap")
+    (after,) = (frame for frame in _frames(text) if f"after {name}" in "".join(frame["data"]))
+    count, holds = FORMS[name]
+    seen = [frame for frame in _frames(text)[before:] if frame != after and frame.get("event") != ["agent.context"]]
+    assert (len(seen), holds(seen)) == (count, True), seen
     if name == "event-crlf-split":
         assert any(chunk.endswith(b"\r") for chunk in stream.chunks)
     if name == "event-bytewise":
