@@ -1,2 +1,2 @@
 # fish completion for canon-hermes. Generated from the command tree; `make generate` writes it.
-source (status dirname)/canon-ops.fish
+source (string replace -r '[^/]*$' '' -- (status filename))canon-ops.fish

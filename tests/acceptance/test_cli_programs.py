@@ -22,22 +22,48 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
 
 
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ([str(FOLDER / "canon-ops")], "canon-ops"),
-        ([str(FOLDER / "canon-hermes")], "canon-hermes"),
-        ([str(FOLDER / "canon-hermes-plugin")], "canon-hermes"),
-        ([sys.executable, "-m", "canon_ops"], "canon-ops"),
-        ([sys.executable, "-m", "canon_hermes_plugin.cli"], "canon-hermes"),
-    ],
-    ids=["canon-ops", "canon-hermes", "canon-hermes-plugin", "-m canon_ops", "-m canon_hermes_plugin.cli"],
-)
+WAYS = {
+    "canon-ops": ([str(FOLDER / "canon-ops")], "canon-ops"),
+    "canon-hermes": ([str(FOLDER / "canon-hermes")], "canon-hermes"),
+    "canon-hermes-plugin": ([str(FOLDER / "canon-hermes-plugin")], "canon-hermes"),
+    "-m canon_ops": ([sys.executable, "-m", "canon_ops"], "canon-ops"),
+    "-m canon_hermes_plugin.cli": ([sys.executable, "-m", "canon_hermes_plugin.cli"], "canon-hermes"),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), WAYS.values(), ids=WAYS.keys())
 def test_five_ways_to_start_it(command: list[str], name: str, environ: dict[str, str]) -> None:
     """Each answers with its name and the version."""
     done = subprocess.run([*command, "--version"], env=environ, capture_output=True, text=True, timeout=30)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{name} {__version__}\n", "")
+
+
+WRITES = {
+    "config set": (["config", "set", "streaming.enabled", "true"], "config.yaml", "streaming:\n  enabled: true\n"),
+    "env set": (["env", "set", "TZ", "UTC"], ".env", "TZ=UTC\n"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("words", "file", "text"), WRITES.values(), ids=WRITES.keys())
+def test_the_sticky_profile_is_the_one_that_is_written(
+    way: str, words: list[str], file: str, text: str, environ: dict[str, str], tmp_path: Path
+) -> None:
+    """BR-37: with `work` in ``active_profile`` its file changes, the report names it, and the root keeps its bytes."""
+    root = tmp_path / ".hermes"
+    work = root / "profiles" / "work"
+    work.mkdir(parents=True)
+    (root / "active_profile").write_text("work\n")
+    (root / file).write_text("# the root's own\n")
+
+    done = subprocess.run([*WAYS[way][0], *words], env=environ, capture_output=True, text=True, timeout=30)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == f"Hermes profile work: {work / file}"
+    assert (work / file).read_text() == text
+    assert sorted(path.name for path in root.iterdir()) == sorted([file, "active_profile", "profiles"])
+    assert (root / file).read_text() == "# the root's own\n"
 
 
 @pytest.mark.parametrize("page", ["--version", "--help"])

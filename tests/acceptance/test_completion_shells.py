@@ -180,6 +180,19 @@ def test_zsh_offers_members_options_and_values(files: dict[Shell, Path], home: P
         offered("canon-ops setup --store ", "file", "keyring")
 
 
+@pytest.mark.parametrize("shell", [pytest.param(each, marks=needs(each.value)) for each in (Shell.BASH, Shell.FISH)])
+@pytest.mark.parametrize("name", ["canon-hermes", "canon-hermes-plugin"])
+def test_the_other_names_read_the_script_beside_them(
+    shell: Shell, name: str, files: dict[Shell, Path], home: Path
+) -> None:
+    """The program's other names have a script of one line each, and complete the same."""
+    ask, ending = (ask_bash, "") if shell is Shell.BASH else (ask_fish, ".fish")
+
+    (answer,) = ask(files[shell].with_name(name + ending), [f"{name} conf"], shell_environ(home))
+
+    assert [word.split("\t")[0] for word in answer] == ["config"]
+
+
 @needs("zsh")
 def test_zsh_completes_a_single_candidate_at_once(files: dict[Shell, Path], home: Path, tmp_path: Path) -> None:
     """One Tab, and the word stands there; ``--option=`` too."""
@@ -226,6 +239,21 @@ def test_the_bash_script_uses_nothing_newer_than_3_2(newer: str) -> None:
     text = "".join(scripts()[Shell.BASH].values())
 
     assert not re.search(newer, text)
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        r"\bstatus (dirname|basename|features)\b", r"\bset -(f|-function)\b", r"\bstring (collect|pad|shorten)\b",
+        r"\bstring match .*(--groups-only|-\w*g)\b", r"\bpath [a-z]+ ", r"\$\(", r"^\s*\w+=\S* \w", r"&>",
+        r"\bcommandline (-\w*x|--tokens-expanded)\b",
+    ],
+)  # fmt: skip
+def test_the_fish_scripts_use_nothing_newer_than_3_0(newer: str) -> None:
+    """BR-48: an old fish ends a file at the first option that it does not know; the texts of our help do not count."""
+    code = [re.sub(r"'(?:\\.|[^'\\])*'", "''", text) for text in scripts()[Shell.FISH].values()]
+
+    assert not re.search(newer, "\n".join(code), re.MULTILINE)
 
 
 def test_the_program_is_found_beside_the_python_of_the_tests() -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import shutil
 import sys
+import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from html import escape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-__all__ = ["UV", "offline_environ", "our_wheel", "small_wheel"]
+__all__ = ["UV", "offline_environ", "our_wheel", "served_index", "small_wheel"]
 
 UV = Path(sys.executable).parent / "uv"
 REGISTERS = "def register(ctx): ...\n"
@@ -58,6 +64,36 @@ def small_wheel(
         for path, text in {**contents, f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}.items():
             archive.writestr(path, text)
     return file
+
+
+@contextmanager
+def served_index(folder: Path, wheels: Mapping[Path, str]) -> Iterator[str]:
+    """A package index on this machine, below its address.
+
+    Args:
+        folder: an empty folder of the test's.
+        wheels: versions of canon-ops, and for each the Python versions that it names.
+    """
+    page = folder / "canon-ops"
+    page.mkdir(parents=True)
+    rows = []
+    for wheel, python in wheels.items():
+        shutil.copy(wheel, page)
+        rows.append(f'<a href="{wheel.name}" data-requires-python="{escape(python)}">{wheel.name}</a>')
+    (page / "index.html").write_text("\n".join(rows))
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_arguments: object) -> None:
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def our_wheel(

@@ -17,6 +17,9 @@ from canon_ops.operate.completion_place import Shell
 
 __all__ = ["scripts"]
 
+# The folder of the script that is read, with its slash; a word for it came with fish 3.2 only.
+_FISH_FOLDER = "(string replace -r '[^/]*$' '' -- (status filename))"
+
 
 def scripts() -> Mapping[Shell, Mapping[str, str]]:
     """Shell → file name → text; the names are those under which the shell looks for them."""
@@ -24,7 +27,7 @@ def scripts() -> Mapping[Shell, Mapping[str, str]]:
     first, *others = PROGRAMS
     bash = {name: f'# bash completion for {name}. {HEADER}\n. "${{BASH_SOURCE[0]%/*}}/{first}"\n' for name in others}
     fish = {
-        f"{name}.fish": f"# fish completion for {name}. {HEADER}\nsource (status dirname)/{first}.fish\n"
+        f"{name}.fish": f"# fish completion for {name}. {HEADER}\nsource {_FISH_FOLDER}{first}.fish\n"
         for name in others
     }
     return {

@@ -126,7 +126,7 @@ def _version(examination: Examination) -> Finding:
         "sha256": recorded.sha256 or None if recorded else None,
     }
     if _is_older(ours.version, __version__):
-        message = f"{ours} is in the host; this program is {__version__}."
+        message = f"{ours} in the host is older than this program ({__version__}) and may lack what that sets up."
         return Finding(Status.INFO, message, Fix(examination.command("upgrade")), data=data)
     if _is_older(__version__, ours.version):
         message = f"{ours} is in the host; this program is only {__version__} and may not know all of it."

@@ -37,5 +37,5 @@ CASES: list[tuple[ColourChoice, dict[str, str], bool, bool]] = [
 def test_the_first_rule_that_speaks_wins(
     choice: ColourChoice, environ: dict[str, str], is_terminal: bool, expected: bool
 ) -> None:
-    """The option, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR, TERM, and last what the stream is."""
+    """BR-46: the option, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR, TERM, and last what the stream is."""
     assert wants_colour(choice, environ, is_terminal=is_terminal) is expected

@@ -9,8 +9,8 @@ from canon_ops.cli.plain import render
 
 
 def test_each_record_is_one_line_of_tab_separated_fields() -> None:
-    """No heading, no padding, no cut, and a fix as the last field."""
-    long = "x" * 300
+    """BR-46: no heading, no padding, no markup, no cut, and a fix as the last field."""
+    long = "[/some/path] " + "x" * 300
     view = (
         Line("One sentence."),
         Fields((("name", "value"),)),

@@ -65,7 +65,7 @@ def test_colour_paints_marks_and_diffs_and_nothing_else() -> None:
 
 
 def test_a_table_folds_long_cells_and_reads_no_markup() -> None:
-    """BR-46: Square brackets are text, numbers align right, nothing is cut."""
+    """BR-46: square brackets are text, numbers align right, nothing is cut."""
     rows = (("a", "1", "[/some/path]"), ("bb", "200", " ".join(["xxxxxxxxx"] * 3)))
     table = Table(("name", "count", "where"), rows, frozenset({1}))
 

@@ -110,10 +110,10 @@ def other_version(version: str) -> Callable[[Clinic], None]:
 
 @pytest.mark.parametrize(
     ("version", "words", "fix"),
-    [("0.0.1", "this program is", "canon-ops upgrade"), ("99.0", "may not know all of it", None)],
+    [("0.0.1", "is older than this program", "canon-ops upgrade"), ("99.0", "may not know all of it", None)],
 )
 def test_versions_that_differ(version: str, words: str, fix: str | None, clinic: Clinic) -> None:
-    """An older plugin can be upgraded; a newer one is only worth knowing."""
+    """BR-36: an older plugin may lack a feature and can be upgraded; a newer one is only worth knowing."""
     other_version(version)(clinic)
 
     found = finding(clinic, "plugin.version")

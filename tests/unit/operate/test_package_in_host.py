@@ -52,7 +52,7 @@ from tests.support.canon_files import as_file, profile_entry
 from tests.support.fake_host import make_environment, put_distribution, put_loader, script, site_of
 from tests.support.keyring_backend import keyring_variables
 from tests.support.package_site import CONFIG, ENV, LOADED, Site, make_site
-from tests.support.small_wheels import UV, small_wheel
+from tests.support.small_wheels import UV, our_wheel, served_index, small_wheel
 
 
 @pytest.fixture
@@ -318,6 +318,24 @@ def test_another_python_is_refused_before_anything_is_tried(site: Site) -> None:
     """N-13: the range and the host's version are said."""
     with pytest.raises(WrongPackage, match=r"needs Python >=3\.99"):
         site.install(site.wheel("0.2.0", requires_python=">=3.99"))
+
+
+def test_the_newest_that_fits_is_taken_and_a_newer_one_says_why_not(site: Site) -> None:
+    """N-13: by name, the version for the host's Python; the newest, when it is asked for, is refused with its range."""
+    needs = {"0.2.0": ">=3.8", "0.3.0": ">=3.99"}
+    wheels = {our_wheel(site.user / "made", each, requires_python=python): python for each, python in needs.items()}
+    for name in ("UV_OFFLINE", "UV_NO_INDEX"):
+        del site.environ[name]
+    with served_index(site.user / "index", wheels) as address:
+        site.environ["UV_INDEX_URL"] = address
+
+        taken = site.install("canon-ops")
+        with pytest.raises(InstallerFailed) as newest:
+            site.upgrade("canon-ops==0.3.0")
+
+    assert (site.versions["canon-ops"], taken.changed) == ("0.2.0", True)
+    assert "canon-ops==0.3.0" in newest.value.what
+    assert "Python>=3.99" in newest.value.what.replace("\n", "")
 
 
 def test_a_stranger_as_source_is_refused(site: Site) -> None:

