@@ -187,7 +187,7 @@ def mend(
             done += packages
         except CanonOpsError as error:
             refused += [Refused(verdict, error) for verdict in packages]
-    private = [_file_of(one) for one in plan.private if one not in failed]
+    private = [_private_of(one).file for one in plan.private if one not in failed]
     files = tuple(dict.fromkeys([*finished.files, *written.files, *private]))
     written = replace(written, files=files, diff=finished.diff + written.diff)
     return Mended(writing.dry_run, tuple(done), tuple(refused), written, outcome)
@@ -214,7 +214,7 @@ def _repair_of(verdict: Verdict) -> Repair | None:
 def _told(verdicts: Sequence[Verdict], plan: FilePlan, written: Written) -> list[str]:
     """The plan before the question."""
     about = [f"{one.check.id}: {one.finding.message}" for one in verdicts]
-    modes = [f"chmod go= {_file_of(one)}" for one in plan.private]
+    modes = [_private_of(one).told for one in plan.private]
     return [*about, *written.diff.splitlines(), *modes]
 
 
@@ -232,15 +232,15 @@ def _make_private(verdicts: Sequence[Verdict]) -> tuple[Refused, ...]:
     """Take files from group and others; those that could not be taken, and why."""
     failed = []
     for verdict in verdicts:
-        file = _file_of(verdict)
+        private = _private_of(verdict)
         try:
-            file.chmod(stat.S_IMODE(file.stat().st_mode) & 0o700)
+            private.file.chmod(stat.S_IMODE(private.file.stat().st_mode) & 0o777 & ~private.bits)
         except OSError as error:
-            failed.append(Refused(verdict, explain(error, file)))
+            failed.append(Refused(verdict, explain(error, private.file)))
     return tuple(failed)
 
 
-def _file_of(verdict: Verdict) -> Path:
+def _private_of(verdict: Verdict) -> MakePrivate:
     repair = _repair_of(verdict)
     assert isinstance(repair, MakePrivate)  # noqa: S101 - they were chosen by it
-    return repair.file
+    return repair

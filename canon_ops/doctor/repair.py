@@ -221,9 +221,24 @@ class FinishChanges:
 
 @dataclass(frozen=True, slots=True)
 class MakePrivate:
-    """Take a file or a folder from group and others; what its owner may do stays."""
+    """Take a file or a folder from group and others; what its owner may do stays.
+
+    Attributes:
+        writing_only: who may read it goes on reading it.
+    """
 
     file: Path
+    writing_only: bool = False
+
+    @property
+    def bits(self) -> int:
+        """The permissions that are taken."""
+        return 0o022 if self.writing_only else 0o077
+
+    @property
+    def told(self) -> str:
+        """The command that would do the same."""
+        return f"chmod {'go-w' if self.writing_only else 'go='} {self.file}"
 
 
 @dataclass(frozen=True, slots=True)

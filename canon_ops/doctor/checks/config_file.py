@@ -76,7 +76,7 @@ def _mode(examination: Examination) -> Finding:
         return Finding(Status.ERROR, f"{file} has mode {mode:04o}: others can read the keys in it.", private, at)
     if mode & 0o022:
         message = f"{file} has mode {mode:04o}: others can change it, and with it what the agent may do."
-        return Finding(Status.ERROR, message, Fix(f"chmod go-w {name}", MakePrivate(file)), at)
+        return Finding(Status.ERROR, message, Fix(f"chmod go-w {name}", MakePrivate(file, writing_only=True)), at)
     return Finding(Status.OK, f"config.yaml has mode {mode:04o}.", at=at)
 
 

@@ -672,8 +672,9 @@ SEEDED = (
         {"config.parse": "info", "plugin.enabled": "error", "platform.enabled": "info", **DEFAULTS},
         "There is no config.yaml",
         (
-            "+platforms:", "+  canon:", "+    enabled: true", "+streaming:", "+  enabled: true", "+display:",
-            "+  platforms:", "+    canon:", "+      interim_assistant_messages: false", "+      tool_progress: 'off'",
+            "+mode 0600", "+platforms:", "+  canon:", "+    enabled: true", "+streaming:", "+  enabled: true",
+            "+display:", "+  platforms:", "+    canon:", "+      interim_assistant_messages: false",
+            "+      tool_progress: 'off'",
         ),
     ),
     Fault(

@@ -201,6 +201,12 @@ def profiles_for_everybody(clinic: Clinic) -> None:
     clinic.user.joinpath(".canon", "agents.json").chmod(0o644)
 
 
+def pending_keys_for_everybody(clinic: Clinic) -> None:
+    file = clinic.user / ".canon" / "pending-registrations.json"
+    file.write_text("{}")
+    file.chmod(0o640)
+
+
 def folder_of_profiles_that_others_may_change(clinic: Clinic) -> None:
     clinic.user.joinpath(".canon").chmod(0o777)
 
@@ -254,8 +260,14 @@ FILE_FAULTS = (
     Fault(word_that_is_no_choice, {"config.value": "error"}, "cannot be 'loud'"),
     Fault(bare_words, {"config.bare_word": "info"}, "mine.mode is 0600 without quotes; Hermes reads 384"),
     Fault(empty_section, {"config.null_section": "info"}, "The section gateway has nothing in it", ("-gateway:",)),
-    Fault(config_with_a_key_for_everybody, {"config.mode": "error"}, "others can read the keys in it"),
-    Fault(config_that_others_may_change, {"config.mode": "error"}, "others can change it"),
+    Fault(
+        config_with_a_key_for_everybody, {"config.mode": "error"}, "others can read the keys in it",
+        ("-mode 0644", "+mode 0600"),
+    ),
+    Fault(
+        config_that_others_may_change, {"config.mode": "error"}, "others can change it",
+        ("-mode 0666", "+mode 0644"),
+    ),
     Fault(config_of_somebody_else, {"config.owner": "warning"}, "belongs to uid 4711, its home to uid"),
     Fault(state_of_somebody_else, {"config.owner": "warning"}, "(and 2 more): a command ran as another user"),
     Fault(home_of_somebody_else, {"config.owner": "info"}, "this command runs as uid"),
@@ -283,13 +295,29 @@ FILE_FAULTS = (
         ("-MY_PROMPT=say hello", "+MY_PROMPT='say hello'"),
     ),
     Fault(open_quote, {"env.parse": "warning"}, "a quote is opened and not closed"),
-    Fault(env_for_everybody, {"env.mode": "error"}, "others can read OPENAI_API_KEY"),
-    Fault(env_for_the_group, {"env.mode": "error"}, "mode 0640: others can read OPENAI_API_KEY"),
-    Fault(env_that_others_may_change, {"env.mode": "error"}, "others can change it"),
+    Fault(env_for_everybody, {"env.mode": "error"}, "others can read OPENAI_API_KEY", ("-mode 0644", "+mode 0600")),
+    Fault(
+        env_for_the_group, {"env.mode": "error"}, "mode 0640: others can read OPENAI_API_KEY",
+        ("-mode 0640", "+mode 0600"),
+    ),
+    Fault(env_that_others_may_change, {"env.mode": "error"}, "others can change it", ("-mode 0662", "+mode 0600")),
     Fault(shell_with_another_value, {"env.shadowed": "warning"}, "another CANON_HOME_CHANNEL than .env"),
-    Fault(profiles_for_everybody, {"creds.agents_file": "error"}, "has mode 0644: others can read the keys"),
-    Fault(folder_of_profiles_that_others_may_change, {"creds.agents_file": "error"}, "others can replace the files"),
-    Fault(folder_of_profiles_that_others_may_list, {"creds.agents_file": "info"}, "mode 0755: others can look into"),
+    Fault(
+        profiles_for_everybody, {"creds.agents_file": "error"}, "has mode 0644: others can read the keys",
+        ("-mode 0644", "+mode 0600"),
+    ),
+    Fault(
+        pending_keys_for_everybody, {"creds.agents_file": "error"}, "has mode 0640: others can read the keys",
+        ("-mode 0640", "+mode 0600"),
+    ),
+    Fault(
+        folder_of_profiles_that_others_may_change, {"creds.agents_file": "error"}, "others can replace the files",
+        ("-mode 0777", "+mode 0700"),
+    ),
+    Fault(
+        folder_of_profiles_that_others_may_list, {"creds.agents_file": "info"}, "mode 0755: others can look into",
+        ("-mode 0755", "+mode 0700"),
+    ),
     Fault(key_in_the_config, {"creds.copies": "error"}, "config.yaml.bak holds a key that is in use"),
     Fault(key_in_a_shell_history, {"creds.copies": "error"}, ".bash_history holds a key that is in use"),
     Fault(

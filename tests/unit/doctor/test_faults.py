@@ -112,7 +112,9 @@ def test_a_service_that_does_not_answer_is_told_with_the_place_of_its_address(cl
 
 
 PACKAGES = (RestorePackage, TakeBackPackage)  # what is in the host: see tests/unit/operate/test_package_killed.py
-ABOUT_FILES = select(area=["config", "env", "platform", "settings"], only=["gateway.multiplex", "plugin.enabled"])
+ABOUT_FILES = select(
+    area=["config", "creds", "env", "platform", "settings"], only=["gateway.multiplex", "plugin.enabled"]
+)
 CONFIG_WRITTEN = {"config.parse"}  # a home without config.yaml has one after the first repair
 
 
@@ -121,9 +123,15 @@ def repair_of(verdict: Verdict) -> Repair | None:
 
 
 def texts_of(clinic: Clinic) -> dict[str, list[str]]:
-    """The lines of every regular file of the home that people edit."""
-    files = [clinic.home / "config.yaml", clinic.home / ".env"]
-    return {str(file): file.read_text(errors="replace").splitlines() for file in files if file.is_file()}
+    """Of each file that people edit, and of the folder of keys: its permissions, and a file's lines."""
+    canon = clinic.user / ".canon"
+    found = {}
+    keys = (canon, canon / "agents.json", canon / "pending-registrations.json")
+    for path in (clinic.home / "config.yaml", clinic.home / ".env", *keys):
+        if path.exists():
+            lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+            found[str(path)] = [f"mode {path.stat().st_mode & 0o7777:04o}", *lines]
+    return found
 
 
 def changed_lines(before: dict[str, list[str]], after: dict[str, list[str]]) -> tuple[str, ...]:
