@@ -47,7 +47,9 @@ _PROFILE_NAME = late_pattern(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = frozenset({"hermes", "test", "tmp", "root", "sudo"})  # "default" is reserved too: it names the root
 _DEFAULT = "default"
 _STICKY_FILE = "active_profile"
-_SUPERVISED_MARKER = "HERMES_S6_SUPERVISED_CHILD"  # the marker that every audited version obeys
+_SUPERVISED_MARKERS = ("HERMES_SUPERVISED_CHILD", "HERMES_S6_SUPERVISED_CHILD")  # any text counts
+_OTHER_SUPERVISOR = "HERMES_GATEWAY_EXTERNAL_SUPERVISOR"  # counts when it says yes
+_YES = frozenset({"1", "true", "yes", "on"})
 _MANAGED_YES = frozenset({"", "1", "true", "yes"})  # only the NixOS module ever wrote these
 _MANAGED_NAMES = {"nix": "NixOS", "nixos": "NixOS", "brew": "Homebrew", "homebrew": "Homebrew"}
 
@@ -163,7 +165,7 @@ def resolve_home(
     """Say which home the ``hermes`` command would use here.
 
     Args:
-        environ: the process environment; HOME, HERMES_HOME, HERMES_MANAGED, SUDO_USER and a supervisor's marker count.
+        environ: the process environment; HOME, HERMES_HOME, HERMES_MANAGED, SUDO_USER, the supervisors' markers count.
         profile: what ``--profile`` said; it beats everything except ``hermes_home``.
         hermes_home: what ``--hermes-home`` said; ``profile`` is then looked up below its root.
 
@@ -185,11 +187,23 @@ def resolve_home(
         return _found(Path(told), root, HomeChoice.HOME_OPTION, environ)
     if told and Path(told).parent.name == "profiles":
         return _found(Path(told.strip()), root, HomeChoice.PROFILE_ENVIRONMENT, environ)
-    if not environ.get(_SUPERVISED_MARKER) and (sticky := _sticky(root)):
+    if not _is_supervised(environ) and (sticky := _sticky(root)):
         return _found(_profile_folder(sticky, root, environ, from_file=True), root, HomeChoice.STICKY, environ)
     if told.strip():
         return _found(Path(told.strip()), root, HomeChoice.ENVIRONMENT, environ)
     return _found(native, root, HomeChoice.DEFAULT, environ)
+
+
+def _is_supervised(environ: Mapping[str, str]) -> bool:
+    """A supervisor started this gateway or one of our parents, and its home is fixed (Hermes host, 2.2).
+
+    Hermes 0.21 set the rule; earlier ones obey the S6 marker alone, but nothing of theirs writes the others into a
+    process that follows the sticky choice (decision record 0081). systemd's INVOCATION_ID counts for Hermes' own
+    ``gateway`` commands only: every descendant of a service inherits it.
+    """
+    return any(environ.get(name) for name in _SUPERVISED_MARKERS) or (
+        environ.get(_OTHER_SUPERVISOR, "").strip().lower() in _YES
+    )
 
 
 def user_home(environ: Mapping[str, str]) -> Path:

@@ -25,6 +25,7 @@ class HostRow:
         status_text: what the reply to ``/status`` holds.
         inner_home_is_root: a HERMES_HOME inside ``~/.hermes`` is looked for profiles itself, so a sticky choice of
             ``~/.hermes`` is not found there and Hermes refuses to start.
+        knows_every_supervisor: more than the S6 marker keeps a home from following the sticky choice.
         unlike_env: files of tests/unit/settings/test_dotenv.py that the host reads otherwise than we do: UTF-16 is no
             text to one, and a byte-order mark belongs to the first name for all but one.
         closes_code: a draft or an answer that ends within code is closed by the host itself.
@@ -35,6 +36,7 @@ class HostRow:
     hermes: str
     status_text: str = "Session ID"
     inner_home_is_root: bool = False
+    knows_every_supervisor: bool = False
     unlike_env: tuple[str, ...] = ()
     closes_code: bool = False
     own_faults: tuple[str, ...] = ()
@@ -48,6 +50,7 @@ ROWS: Final[tuple[HostRow, ...]] = (
         "0.21.0.post1",
         status_text=_NO_CATALOGUE,
         inner_home_is_root=True,
+        knows_every_supervisor=True,
         unlike_env=("byte-order mark",),
         closes_code=True,
     ),
@@ -55,6 +58,7 @@ ROWS: Final[tuple[HostRow, ...]] = (
         "0.22.2.post1",
         status_text=_NO_CATALOGUE,
         inner_home_is_root=True,
+        knows_every_supervisor=True,
         unlike_env=("byte-order mark",),
         closes_code=True,
         own_faults=("Group Chat worker failed to start",),

@@ -124,6 +124,16 @@ def supervised(person: Person) -> tuple[dict[str, str], str | None]:
     return person.environ(HERMES_S6_SUPERVISED_CHILD="1"), None
 
 
+SUPERVISORS = (
+    {"HERMES_SUPERVISED_CHILD": "1"},
+    {"HERMES_SUPERVISED_CHILD": "0"},
+    {"HERMES_GATEWAY_EXTERNAL_SUPERVISOR": " Yes "},
+    {"HERMES_GATEWAY_EXTERNAL_SUPERVISOR": "0"},
+    {"INVOCATION_ID": "5b1f"},
+)
+"""What 0.21 looks at beside the S6 marker."""
+
+
 def damaged_sticky(person: Person) -> tuple[dict[str, str], str | None]:
     person.stick("")
     person.hermes.joinpath("active_profile").write_bytes(b"\xff\xfe")
@@ -187,6 +197,33 @@ def test_the_home_is_the_one_of_the_hermes_command(furnish: Furnish, person: Per
     assert (answer.returncode, answer.stdout.strip()) == (0, str(home.config_file)), answer.stderr
 
 
+@pytest.mark.parametrize("marker", SUPERVISORS, ids=lambda marker: "".join(f"{k}={v}" for k, v in marker.items()))
+def test_a_supervised_process_stays_where_it_was_started(marker: dict[str, str], person: Person) -> None:
+    """Whatever the host's version; only a Hermes that knows the marker sets it (decision record 0081)."""
+    person.profile("work")
+    person.stick("work")
+
+    home = resolve_home(person.environ(**marker))
+
+    stays = "HERMES_SUPERVISED_CHILD" in marker or marker.get("HERMES_GATEWAY_EXTERNAL_SUPERVISOR") == " Yes "
+    assert home.path == (person.hermes if stays else person.hermes / "profiles" / "work")
+
+
+@pytest.mark.host
+@pytest.mark.everywhere
+@pytest.mark.skipif(not THIS_HOST.knows_every_supervisor, reason="this Hermes obeys the S6 marker alone")
+@pytest.mark.parametrize("marker", SUPERVISORS, ids=lambda marker: "".join(f"{k}={v}" for k, v in marker.items()))
+def test_a_supervised_process_is_where_hermes_takes_it_to_be(marker: dict[str, str], person: Person) -> None:
+    """The markers of 0.21, beside the real ``hermes config path``."""
+    person.profile("work")
+    person.stick("work")
+    environ = person.environ(**marker)
+
+    answer = real_hermes(environ, cwd=person.folder)
+
+    assert (answer.returncode, answer.stdout.strip()) == (0, str(resolve_home(environ).config_file)), answer.stderr
+
+
 @pytest.mark.host
 @pytest.mark.parametrize(
     "furnish",
@@ -215,6 +252,7 @@ def test_a_child_of_the_home_stays_there(furnish: Furnish, person: Person) -> No
         ("root", None, BadProfileName),
         ("", "gone", UnknownProfile),
         ("", "sudo", BadProfileName),
+        *(pytest.param("", name, BadProfileName, marks=EACH) for name in ("hermes", "test", "tmp", "a" * 65)),
         ("", "", None),
     ],
 )
