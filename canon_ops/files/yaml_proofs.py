@@ -125,11 +125,11 @@ def _changed(old: yaml.Node, new: yaml.Node, address: Address, change: Change, t
     """``new`` is ``old`` but for ``change``, which lies ``address`` further down."""
     if isinstance(change, Replaced) and not address:
         # Whatever repeats the old node must repeat the new one.
-        twins[id(old)] = id(new)
+        _pair(old, new, twins)
         return same(construct(new), change.value)
     if type(old) is not type(new) or old.tag != new.tag or not isinstance(old, yaml.CollectionNode):
         return False
-    twins[id(old)] = id(new)
+    _pair(old, new, twins)
     before, after = list(old.value), list(new.value)
     if isinstance(change, Added) and not address:
         if len(after) != len(before) + 1:
@@ -172,15 +172,19 @@ def _all_equal(before: list[Any], after: list[Any], twins: dict[int, int]) -> bo
 
 
 def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
-    twin = twins.get(id(old))
-    if twin is not None:  # an alias: it must repeat the same node as before
-        return twin == id(new)
+    if id(old) in twins or id(new) in twins:  # an alias: it must repeat the same node as before
+        return twins.get(id(old)) == id(new)
     if type(old) is not type(new) or old.tag != new.tag:
         return False
     if isinstance(old, yaml.ScalarNode):
         return bool(old.value == new.value)
-    twins[id(old)] = id(new)
+    _pair(old, new, twins)
     return _all_equal(old.value, new.value, twins)
+
+
+def _pair(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> None:
+    """The one has taken the other's place, so whatever repeats either must repeat both."""
+    twins[id(old)], twins[id(new)] = id(new), id(old)
 
 
 # -- comments -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from canon_ops.errors import RefusedError
 from canon_ops.files.yaml_layout import Layout, lay_out
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove
 from canon_ops.files.yaml_reader import read_yaml
@@ -201,3 +202,100 @@ def test_a_comment_stays_on_its_side_of_a_change(change: Change, text: str, hone
 
     with pytest.raises(ProofFailed, match="proof of comments"):
         prove(laid_out(text), laid_out(tampered), span=every, gone=every, change=change)
+
+
+HONEST = [
+    pytest.param(Added((A,), "z", 3), [NEW_KEY], id="added"),
+    pytest.param(Replaced((C,), 3), [REPLACED_C], id="replaced"),
+    pytest.param(Replaced((A, 0), [1]), [("b: 1", "b: [1]")], id="a scalar replaced"),
+    pytest.param(Dropped((C,)), [DROPPED_C], id="dropped"),
+    pytest.param(Dropped((E, 0)), [DROPPED_F], id="dropped in brackets"),
+]
+"""Edits as they should be, each of one place."""
+
+
+@pytest.mark.parametrize(("change", "changes"), HONEST)
+def test_no_character_outside_the_announced_range_may_differ(change: Change, changes: list[tuple[str, str]]) -> None:
+    """At no place of it: one more, another one, or one less, though the values and the comments were the same."""
+    ((was, now),) = changes
+    start = OLD.index(was)
+    span, old, after = (start, start + len(was)), laid_out(OLD), edited(*changes)
+    head, tail = OLD[:start], OLD[span[1] :]
+    prove(old, laid_out(after), span=span, gone=span, change=change)
+
+    refused = 0
+    for place in [*range(start), *range(start + len(now), len(after))]:
+        for tampered in (
+            after[:place] + " " + after[place:],
+            after[:place] + "\n" + after[place:],
+            after[:place] + "x" + after[place + 1 :],
+            after[:place] + after[place + 1 :],
+        ):
+            if tampered.startswith(head) and tampered.endswith(tail):  # the same character beside the range
+                continue
+            try:
+                new = laid_out(tampered)
+            except RefusedError:  # no YAML: that is refused before
+                continue
+            with pytest.raises(ProofFailed, match="proof of bytes"):
+                prove(old, new, span=span, gone=span, change=change)
+            refused += 1
+    assert refused > len(after)
+
+
+def test_the_range_holds_no_character_twice() -> None:
+    """What stands before the range and what stands behind it may not be the same characters of the new text."""
+    text, shorter = "a: 1\nb: 2\nb: 2\n", "a: 1\nb: 2\n"
+    start = text.index("b")
+
+    with pytest.raises(ProofFailed, match="proof of bytes"):
+        prove(laid_out(text), laid_out(shorter), span=(start + 5, start + 5), gone=(0, 0), change=Dropped((1,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "changes"),
+    [
+        pytest.param(Added((A,), "z", 3), [("    # held by b\n", "    # held by b\n  z: '3'\n")], id="a text"),
+        pytest.param(Added((A,), "z", 3), [("    # held by b\n", "    # held by b\n  y: 3\n")], id="another key"),
+        pytest.param(Added((A,), "z", 3), [], id="nothing added"),
+        pytest.param(Added((A,), "z", 3), [NEW_KEY, ("d: 2", "d: 3")], id="added, and another value"),
+        pytest.param(Added((A,), "z", 3), [NEW_KEY, ("d: 2", "dd: 2")], id="added, and another name"),
+        pytest.param(Added((C,), "z", 3), [NEW_KEY], id="added elsewhere"),
+        pytest.param(Added((A,), "z", 3), [("    # held by b\n", "    # held by b\n  z: 3\n  y: 4\n")], id="two added"),
+        pytest.param(Replaced((C,), 3), [(REPLACED_C[0], "c: 3.0  # beside c\n")], id="a number of another type"),
+        pytest.param(Replaced((C,), True), [(REPLACED_C[0], "c: 1  # beside c\n")], id="a number for a yes"),
+        pytest.param(Replaced((C,), "3"), [REPLACED_C], id="no text"),
+        pytest.param(Replaced((C,), 3), [REPLACED_C, ("b: 1", "b: '1'")], id="replaced, and another type"),
+        pytest.param(Replaced((A, 0), 3), [REPLACED_C], id="replaced elsewhere"),
+        pytest.param(Dropped((C,)), [], id="nothing dropped"),
+        pytest.param(Dropped((C,)), [DROPPED_C, ("b: 1", "b: 1.0")], id="dropped, and another value"),
+        pytest.param(Dropped((E, 0)), [("[f,  # beside f\n    # about g\n    g]", "[f]")], id="the neighbour dropped"),
+        pytest.param(Dropped((C,)), [DROPPED_C, ("e: [f,", "f: [f,")], id="dropped, and another name"),
+        pytest.param(Dropped((C,)), [DROPPED_C, ("g]", "g,h]")], id="dropped, and one more"),
+    ],
+)
+def test_a_value_that_nobody_announced_is_refused(change: Change, changes: list[tuple[str, str]]) -> None:
+    """Inside the announced range or beyond: what Hermes reads is the old tree and the one change, with its types."""
+    with pytest.raises(ProofFailed, match="proof of values"):
+        proven(edited(*changes), change)
+
+
+@pytest.mark.parametrize(
+    ("text", "tampered", "change"),
+    [
+        pytest.param("a: &x [1]\nb: *x\nc: 1\n", "a: &x [1]\nb: [1]\nc: 2\n", Replaced((2,), 2), id="written out"),
+        pytest.param("a: &x [1]\nb: [1]\nc: 1\n", "a: &x [1]\nb: *x\nc: 2\n", Replaced((2,), 2), id="made one"),
+        pytest.param(
+            "a: &x [1]\nb: &y [1]\nd: *x\nc: 1\n",
+            "a: &x [1]\nb: &y [1]\nd: *y\nc: 2\n",
+            Replaced((3,), 2),
+            id="of another",
+        ),
+        pytest.param("a: 1\nb: 2\nc: 1\n", "b: 2\na: 1\nc: 2\n", Replaced((2,), 2), id="another order"),
+        pytest.param("a: !!float 1\nc: 1\n", "a: 1\nc: 2\n", Replaced((1,), 2), id="another tag"),
+    ],
+)
+def test_equal_values_are_not_the_same_tree(text: str, tampered: str, change: Change) -> None:
+    """An alias that is written out, one that repeats another anchor, a key that moved, a tag."""
+    with pytest.raises(ProofFailed, match="proof of values"):
+        prove(laid_out(text), laid_out(tampered), span=(0, len(text)), gone=(0, 0), change=change)
