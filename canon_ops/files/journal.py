@@ -245,13 +245,12 @@ class Journal:
         for number, file in enumerate(record.files):
             if not foreign[number] and now[number] != getattr(file, wanted):
                 self._restore(record, number, wanted)
-        for file in record.files:
-            if Path(file.temporary).exists():
-                self._disk.unlink(Path(file.temporary))
+        self._drop_temporaries(record)
         if any(foreign):
             record = replace(record, outcome="abandoned")
             self._write("entry.new", record.to_json(), anew=True)
             self._disk.rename(self.pending / "entry.new", self.pending / COMMITTED)
+            self._disk.sync_folder(self.pending)
         self._file_away(record)
         return Repair(record.id, "abandoned" if any(foreign) else "finished", names)
 
@@ -290,15 +289,23 @@ class Journal:
         with contextlib.suppress(FileNotFoundError, ValueError):
             record = Record.from_json(intent.read_bytes())
             names = tuple(file.path for file in record.files)
-            for file in record.files:
-                if Path(file.temporary).exists():
-                    self._disk.unlink(Path(file.temporary))
+            self._drop_temporaries(record)
         if self.pending.is_dir():
             for leftover in sorted(self.pending.iterdir(), key=lambda path: (path.name == INTENT, path.name)):
                 self._disk.unlink(leftover)
             self._disk.remove_folder(self.pending)
             self._disk.sync_folder(self.folder)
         return names
+
+    def _drop_temporaries(self, record: Record) -> None:
+        """Remove durably what is left beside the files: once the journal is gone, nothing names it any more."""
+        temporaries = [Path(file.temporary) for file in record.files]
+        for temporary in temporaries:
+            if temporary.exists():
+                self._disk.unlink(temporary)
+        for folder in dict.fromkeys(temporary.parent for temporary in temporaries):
+            if folder.is_dir():  # also when an interrupted start has removed them: that one may not have got this far
+                self._disk.sync_folder(folder)
 
     def _file_away(self, record: Record) -> None:
         self._disk.make_folders(self.history, PRIVATE_FOLDER_MODE)
