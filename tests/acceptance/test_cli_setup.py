@@ -18,6 +18,7 @@ import pytest
 
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
+from tests.support.canon_files import profile_entry
 from tests.support.terminal import CTRL_C, DOWN, ENTER, ESCAPE, Screen
 
 SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
@@ -222,6 +223,7 @@ def test_a_wrong_environment_is_told_at_once(environ: dict[str, str], canon: Can
 KEPT = [(question, ENTER) for question, _ in QUESTIONS[2:6]]  # not known to be with Canon: asked, with the old answers
 NETWORK_STEPS: list[tuple[str, str, bool, list[tuple[str, str]]]] = [
     ("GET", "/healthz/", False, QUESTIONS[2:]),
+    ("GET", "/health", False, QUESTIONS[2:]),
     ("POST", "/agents/register", True, [(question.replace("(Hermes)", "(Ops)"), keys) for question, keys in KEPT]),
     ("GET", "/agents/status/*", True, []),
     ("POST", "/agents/status/*/ack", True, []),
@@ -262,6 +264,48 @@ def test_a_wizard_killed_after_a_network_step_is_resumed(
     assert list(json.loads((tmp_path / ".canon" / "agents.json").read_text())) == ["ops"]
     assert json.loads((tmp_path / ".canon" / "pending-registrations.json").read_text()) == {}
     assert "CANON_AGENT=ops" in (tmp_path / ".hermes" / ".env").read_text()
+
+
+@pytest.mark.parametrize("path", ["/healthz/", "/health", "/agents/me"])
+@pytest.mark.parametrize("way", [slow("use-profile"), "key"])
+def test_a_wizard_killed_before_it_knows_whose_key_it_is_begins_anew(
+    environ: dict[str, str], canon: CanonSandbox, way: str, path: str, tmp_path: Path
+) -> None:
+    """SIGKILL after a network step of the two ways without a registration: no file, and the same words lead to it."""
+    ends = canon.endpoints
+    agents = tmp_path / ".canon" / "agents.json"
+    pasted = [("Agent key", f"{ends.agent_key}{ENTER}")] if way == "key" else []
+    before = [] if path != "/agents/me" else pasted
+    command = [*words(canon), "--environment", ends.environment_id, "--way", "key"]
+    if way == "use-profile":
+        profile = profile_entry(
+            agentId="agent_sandbox", apiKey=ends.agent_key, environmentId=ends.environment_id,
+            baseUrl=ends.api, streamUrl=ends.stream,
+        )  # fmt: skip
+        agents.parent.mkdir(mode=0o700)
+        agents.touch(mode=0o600)
+        agents.write_text(json.dumps({"ops": profile}))
+        command = [SCRIPT, "setup", "canon", "--use-profile", "ops"]
+    kept = agents.read_bytes() if agents.exists() else None
+    fault = canon.fault("delay", method="GET", path=path, seconds=60.0, commit=True, times=1)
+    with Screen(command, environ, rows=60) as screen:
+        answer(screen, before)
+        screen.wait_for(lambda _text: fault.fired == 1, timeout_s=30)
+        screen.kill()
+        assert screen.finish() == 128 + 9
+    assert not (tmp_path / ".hermes").exists()
+    assert (agents.read_bytes() if agents.exists() else None) == kept
+
+    with Screen(command, environ, rows=60) as screen:
+        answer(screen, pasted)
+        code = screen.finish(timeout_s=60)
+        text = screen.text
+
+    assert code == 0, text
+    assert canon.human.registrations() == []
+    assert ends.agent_key not in text
+    line = "CANON_AGENT=ops" if way == "use-profile" else f"CANON_API_KEY={ends.agent_key}"
+    assert line in (tmp_path / ".hermes" / ".env").read_text()
 
 
 @pytest.mark.long
