@@ -1,7 +1,7 @@
 """Installed from a third environment into each layout of a real Hermes, found healthy, taken back without a trace.
 
-The layout without pip is part of every run; the others, and the move from the published plugin, are ``make
-test-layouts``.
+``make test-layouts``: each of these fills an environment with a whole Hermes, so none is part of every run. What every
+run has of installing is done to hosts of a few files, in ``tests/unit/operate/test_package_in_host.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOT_THERE = {
     "plugin.import": "skipped", "plugin.enabled": "error", "platform.enabled": "info", "gateway.running": "info",
 }  # fmt: skip
 
-pytestmark = [pytest.mark.host, pytest.mark.checkout, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.host, pytest.mark.checkout, pytest.mark.long, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")
@@ -80,17 +80,15 @@ def there_and_back(host: LayoutHost, tool: Tool, box: CanonSandbox, *, layout: s
 
 
 def gateway_state(host: LayoutHost) -> str:
-    """Start the host's gateway as its user would; what it says about Canon. Its own changes are put back after it."""
+    """Start the host's gateway as its user would; what it says about Canon. It changes neither file."""
     before = host.files
     home = resolve_home(host.environ)
     with GatewayProcess.start(home, python=host.python, environ=host.environ, log=host.user / "gateway.out") as gateway:
         state = gateway.wait_ready(platform="canon").platforms["canon"].state
-    for file, data in zip((home.config_file, home.env_file), before, strict=True):
-        file.write_bytes(data)
+    assert host.files == before
     return state
 
 
-@pytest.mark.long
 def test_an_environment_made_by_uv(tmp_path: Path, tool: Tool, box: CanonSandbox) -> None:
     """BR-32: no pip there; the launcher on PATH leads to it, and Hermes' own uv installs into it."""
     host = uv_host(tmp_path)
@@ -100,19 +98,16 @@ def test_an_environment_made_by_uv(tmp_path: Path, tool: Tool, box: CanonSandbox
     assert not list((host.python.parents[1] / "lib").glob("python*/site-packages/pip"))
 
 
-@pytest.mark.long
 def test_an_environment_with_pip(tmp_path: Path, tool: Tool, box: CanonSandbox) -> None:
     """Its own pip is what installs; no uv is anywhere."""
     there_and_back(pip_host(tmp_path), tool, box, layout="venv", found="launcher")
 
 
-@pytest.mark.long
 def test_a_source_checkout_without_metadata(tmp_path: Path, tool: Tool, box: CanonSandbox) -> None:
     """The official folder, found without a command; its version comes from the code, its pins from its own table."""
     there_and_back(checkout_host(tmp_path), tool, box, layout="checkout", found="checkout")
 
 
-@pytest.mark.long
 def test_from_inside_the_host(tmp_path: Path, tool: Tool, box: CanonSandbox) -> None:
     """The copy in the host's own environment looks at itself, compares itself, takes itself out, and still answers."""
     host = uv_host(tmp_path)
@@ -133,7 +128,6 @@ def test_from_inside_the_host(tmp_path: Path, tool: Tool, box: CanonSandbox) -> 
     assert not [line for line in host.packages if line.startswith("canon-ops")]
 
 
-@pytest.mark.long
 def test_the_move_from_the_published_plugin_and_back(tmp_path: Path, tool: Tool, box: CanonSandbox) -> None:
     """It is refused with its name, replaced with consent, its files and profiles kept; rollback returns to it."""
     host = pip_host(tmp_path, "canon-hermes-plugin==0.14.1")
