@@ -55,7 +55,7 @@ class HermesConfig:
 
     def platform_switch(self, name: str) -> bool | None:
         """What ``enabled`` of a platform says; None when nobody says anything (the environment may enable it then)."""
-        return _as_bool(self.switch(name))
+        return as_switch(self.switch(name))
 
     def switch(self, name: str) -> object:
         """The same as it is written."""
@@ -71,7 +71,7 @@ class HermesConfig:
         """Whether one gateway serves several profiles; a top-level key beats the one below ``gateway``."""
         top = self.tree.get("multiplex_profiles")
         nested = _mapping(self.tree.get("gateway")).get("multiplex_profiles")
-        return _as_bool(nested if top is None else top) is True
+        return as_switch(nested if top is None else top) is True
 
     @property
     def multiplex_path(self) -> str:
@@ -100,7 +100,8 @@ def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _as_bool(value: object) -> bool | None:
+def as_switch(value: object) -> bool | None:
+    """What the host takes a value for; None for nothing and for a word that it does not know."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.settings.borgee_key import borgee_key
-from canon_ops.settings.credentials import resolve
+from canon_ops.settings.credentials import given_choice, resolve
 from canon_ops.settings.problems import BorgeeKeyMissing, NotConfigured
 from canon_ops.settings.provenance import Origin, Setting
 from canon_ops.settings.secret import Secret
@@ -87,6 +88,8 @@ def list_credentials(home: HermesHome, environ: Mapping[str, str], platforms: tu
             values += [_value("canon", name, setting) for name, setting in found.settings.items()]
         except CanonOpsError as exc:
             problems.append(exc)
+            with suppress(CanonOpsError):  # the one above tells more
+                values += [_value("canon", name, setting) for name, setting in given_choice(surroundings).items()]
     if "canon" not in platforms or "borgee" in platforms:
         try:
             values.append(_value("borgee", "api_key", _borgee(surroundings)))

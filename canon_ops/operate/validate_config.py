@@ -14,10 +14,11 @@ from typing import Any, Literal
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.yaml_path import format_path, parse_path
 from canon_ops.files.yaml_survey import bare_words, keys_twice
-from canon_ops.hermes.keys import KeyFile, KeyType, dropped, find_key, near_key
+from canon_ops.hermes.config_file import as_switch
+from canon_ops.hermes.keys import KeyFile, KeyType, KnownKey, dropped, find_key, near_key
 from canon_ops.operate.advice import set_words, way_to_mend
 
-__all__ = ["ConfigFault", "Severity", "validate_config"]
+__all__ = ["ConfigFault", "Severity", "is_platform_switch", "validate_config"]
 
 Severity = Literal["error", "warning", "info"]
 KeyPath = tuple[str | int, ...]
@@ -56,11 +57,8 @@ def _of_keys(document: ConfigDocument) -> Iterator[ConfigFault]:
         known = find_key(dotted, KeyFile.CONFIG)
         if known is not None:
             if value is not None and (problem := known.problem(value)):
-                # A bare off is no text, but Hermes takes it for the word in most places (BR-07).
-                severity: Severity = "warning" if known.type is KeyType.STR and isinstance(value, bool) else "error"
-                yield _fault(
-                    document, path, severity, "config_value", f"{problem}.", f"canon-ops {way_to_mend(known, value)}"
-                )
+                fix = f"canon-ops {way_to_mend(known, value)}"
+                yield _fault(document, path, _weight(dotted, known, value), "config_value", f"{problem}.", fix)
             continue
         if any(dotted.startswith(f"{above}.") for above in hidden):
             continue
@@ -73,6 +71,18 @@ def _of_keys(document: ConfigDocument) -> Iterator[ConfigFault]:
             message = f"{dotted} is not a known key; {near} is."
             fix = _moved(document, dotted, near, value)
             yield _fault(document, path, "info", "config_near_miss", message, fix)
+
+
+def is_platform_switch(path: str) -> bool:
+    """Whether the value switches a platform of ours on and off."""
+    return path.startswith(("platforms.", "gateway.platforms.", "canon.", "borgee.")) and path.endswith(".enabled")
+
+
+def _weight(path: str, known: KnownKey, value: Any) -> Severity:
+    """A value of another kind is an error, unless Hermes takes it all the same for what is meant."""
+    is_word = known.type is KeyType.STR and isinstance(value, bool)  # a bare off, in most places (BR-07)
+    is_on = is_platform_switch(path) and as_switch(value) is True  # a quoted true (BR-08)
+    return "warning" if is_word or is_on else "error"
 
 
 def _moved(document: ConfigDocument, path: str, to: str | None, value: Any) -> str:

@@ -37,6 +37,7 @@ __all__ = [
     "chosen_profile",
     "direct_key",
     "enablement_seed",
+    "given_choice",
     "is_configured",
     "load_profiles",
     "resolve",
@@ -141,6 +142,19 @@ def enablement_seed(surroundings: Surroundings) -> dict[str, object] | None:
     if channel is not None and channel.origin.source in (Source.MANAGED, Source.PROCESS, Source.DOTENV):
         seed["home_channel"] = {"chat_id": channel.chat_id, "name": channel.name}
     return seed
+
+
+def given_choice(surroundings: Surroundings) -> dict[str, Setting]:
+    """What somebody has chosen, by the names of a resolution's settings, where :func:`resolve` refuses the whole.
+
+    Raises:
+        UnreadableDotenv, BadOption: not even that can be read.
+    """
+    key = direct_key(surroundings)
+    if key is not None and isinstance(key.value, Secret):
+        return {"api_key": key}
+    choice = chosen_profile(surroundings)
+    return {"profile": choice} if choice is not None and choice.value else {}
 
 
 def load_profiles(surroundings: Surroundings) -> Profiles:

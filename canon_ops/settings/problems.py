@@ -306,9 +306,9 @@ class UnboundProfile(CredentialError, ValueError):
 
     code = "profile_unbound"
 
-    def __init__(self, profile: str, missing: Sequence[str], agents_file: str) -> None:
+    def __init__(self, profile: str, missing: Sequence[str], agents_file: str, *, agent_id: str | None = None) -> None:
         name = shlex.quote(profile)
-        again = f"{_SETUP} --canon-profile {name}"
+        again = reconnect_command(profile, agent_id)
         has_key = "apiKey" not in missing
         super().__init__(
             f"The Canon profile {profile} lacks its identity or environment binding: {', '.join(missing)}",

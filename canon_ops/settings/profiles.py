@@ -99,7 +99,7 @@ class AgentProfile:
         if not self.is_for_hermes:
             raise ForeignProfile(self.name, str(self.client_type), file)
         if missing := self.missing():
-            raise UnboundProfile(self.name, missing, file)
+            raise UnboundProfile(self.name, missing, file, agent_id=self.agent_id)
 
     def connection(self, file: str, source: Source = Source.AGENTS_FILE) -> Connection:
         """The stored snapshot, checked like any other connection.

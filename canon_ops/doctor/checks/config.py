@@ -72,7 +72,11 @@ def _platform_enabled(examination: Examination) -> Finding:
     key = find_key(path, KeyFile.CONFIG)
     problem = key.problem(written) if key is not None and written is not None else None
     if problem is not None:
-        return Finding(Status.WARNING, f"{problem}.", set_true, data={"value": str(written)}, at=at)
+        data = {"value": str(written)}
+        if switch is True:  # written as no switch should be, and taken for one
+            return Finding(Status.WARNING, f"{problem}.", set_true, data=data, at=at)
+        told = f"{problem}; Hermes takes that for off and does not connect {label}."
+        return Finding(Status.ERROR, told, set_true, data=data, at=at)
     if switch is True:
         return Finding(Status.OK, f"The {label} platform is switched on.", at=at)
     if switch is False:

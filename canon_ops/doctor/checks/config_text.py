@@ -13,7 +13,7 @@ from canon_ops.doctor.examination import Examination
 from canon_ops.doctor.repair import MoveConfig, Repair, SetConfig, TextToList, UnsetConfig
 from canon_ops.files.yaml_path import parse_path
 from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KeyType, dropped, find_key
-from canon_ops.operate.validate_config import ConfigFault
+from canon_ops.operate.validate_config import ConfigFault, is_platform_switch
 
 __all__ = ["CHECKS"]
 
@@ -32,8 +32,7 @@ def _values(examination: Examination) -> list[ConfigFault]:
 
 
 def _is_judged_elsewhere(path: str) -> bool:
-    is_switch = path.startswith(("platforms.", "gateway.platforms.", "canon.", "borgee.")) and path.endswith(".enabled")
-    return is_switch or path in _ELSEWHERE or path.startswith(("approvals.", "display.", "streaming."))
+    return is_platform_switch(path) or path in _ELSEWHERE or path.startswith(("approvals.", "display.", "streaming."))
 
 
 def _duplicate_key(examination: Examination) -> Answer:

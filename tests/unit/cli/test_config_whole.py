@@ -205,6 +205,27 @@ def test_validate_judges_known_keys_only(program: Runner, config: Path) -> None:
     assert fixes["platforms.canon.enabled"] == "canon-ops config set platforms.canon.enabled false"
 
 
+@pytest.mark.parametrize(
+    ("value", "severity", "status"),
+    [
+        ("'true'", "warning", "warning"),
+        ("1", "warning", "warning"),
+        ("'off'", "error", "error"),
+        ("x", "error", "error"),
+    ],
+)
+def test_a_platforms_switch_weighs_the_same_everywhere(
+    program: Runner, config: Path, value: str, severity: str, status: str
+) -> None:
+    """BR-08: what Hermes takes for on all the same is a warning, what it takes for off an error; in doctor too."""
+    config.write_text(f"platforms:\n  canon:\n    enabled: {value}\n")
+
+    (fault,) = program("config", "validate", "--json").json["data"]["faults"]
+    (check,) = program("doctor", "--only", "platform.enabled", "--offline", "--json").json["data"]["checks"]
+
+    assert (fault["path"], fault["severity"], check["status"]) == ("platforms.canon.enabled", severity, status)
+
+
 def test_validate_says_where_a_file_is_broken(program: Runner, config: Path) -> None:
     """The code of the fault, line and column, exit 1."""
     config.write_text("plugins:\n\tenabled: [borgee]\n")

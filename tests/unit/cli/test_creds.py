@@ -95,6 +95,29 @@ class TestList:
         assert ran.err.splitlines()[0].endswith("agents.json has no profile.")
         assert "fix: canon-ops setup canon\n" in ran.err
 
+    def test_a_key_without_its_environment_is_listed_with_what_is_wrong(self, program: Runner, user: User) -> None:
+        """One value that is missing hides neither the key that lacks it nor the other platform's."""
+        user.write_env(f"CANON_API_KEY={KEY}\nBORGEE_API_KEY={OTHER_KEY}\n")
+
+        ran = program("creds", "list", "--json")
+
+        listed = [(one["platform"], one["name"], one["place"]["line"]) for one in ran.json["data"]["credentials"]]
+        assert listed == [("canon", "api_key", 1), ("borgee", "api_key", 2)]
+        assert (ran.code, [one["code"] for one in ran.json["errors"]]) == (4, ["environment_missing"])
+
+    def test_a_profile_that_cannot_be_used_is_listed_by_its_choice(self, program: Runner, user: User) -> None:
+        """Where the name stands, and what is wrong with the profile."""
+        user.write_agents(ops=profile_entry(environmentId=None))
+        user.write_env("CANON_AGENT=ops\n")
+
+        ran = program("creds", "list", "--json")
+
+        (one,) = ran.json["data"]["credentials"]
+        assert (one["name"], one["value"], one["place"]["name"]) == ("profile", "ops", "CANON_AGENT")
+        (error,) = ran.json["errors"]
+        assert error["code"] == "profile_unbound"
+        assert error["fix"].endswith("canon-ops setup canon --canon-profile ops --agent-id agent_7Qx")
+
     def test_borgee_alone_is_no_problem_of_canon(self, program: Runner, user: User) -> None:
         """A platform that nobody has set up is not missed, unless it is asked for."""
         user.agents_file.unlink()

@@ -216,6 +216,14 @@ def platform_quoted(clinic: Clinic) -> None:
     clinic.write_config(CONFIG.replace("enabled: true", 'enabled: "true"', 1))
 
 
+def platform_off_in_quotes(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("enabled: true", 'enabled: "false"', 1))
+
+
+def platform_with_a_word_that_is_none(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("enabled: true", "enabled: maybe", 1))
+
+
 def platform_unmentioned(clinic: Clinic) -> None:
     clinic.write_config(CONFIG.replace("platforms:\n  canon:\n    enabled: true\n", "", 1))
 
@@ -646,6 +654,14 @@ SEEDED = (
     Fault(
         platform_quoted, {"platform.enabled": "warning"}, "must be true or false",
         ('-    enabled: "true"', "+    enabled: true"),
+    ),
+    Fault(
+        platform_off_in_quotes, {"platform.enabled": "error"}, "Hermes takes that for off and does not connect Canon",
+        ('-    enabled: "false"', "+    enabled: true"),
+    ),
+    Fault(
+        platform_with_a_word_that_is_none, {"platform.enabled": "error"}, "Hermes takes that for off",
+        ("-    enabled: maybe", "+    enabled: true"),
     ),
     Fault(
         platform_unmentioned, {"platform.enabled": "info"}, "does not mention Canon",

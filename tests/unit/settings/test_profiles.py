@@ -55,7 +55,7 @@ def test_a_profile_that_lacks_a_required_field_is_unbound(name: str, value: obje
         profile.connection(FILE)
     assert caught.value.missing == (name,)
     assert caught.value.exit_code is ExitCode.CREDENTIAL
-    again = "canon-ops setup canon --canon-profile ops"
+    again = "canon-ops setup canon --canon-profile ops" + (" --agent-id agent_7Qx" if name != "agentId" else "")
     with_key = f"canon-ops profile migrate ops   # or reconnect it: {again}"
     assert caught.value.fix == (again if name == "apiKey" else with_key)
 
