@@ -12,9 +12,11 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from canon_ops.errors import NotFoundError
+from canon_ops.errors import CanonOpsError, NotFoundError, UsageError
+from canon_ops.files.atomic import NotAFile
 from canon_ops.files.disk import Disk, explain
-from canon_ops.files.records import Record
+from canon_ops.files.reading import read_optional
+from canon_ops.files.records import Record, digest
 from canon_ops.lean import dataclass, field
 
 __all__ = ["History", "NoSuchEntry", "Retention", "taken_back_by"]
@@ -71,16 +73,19 @@ class History:
             raise explain(error, self.folder, verb="read") from error
         found: list[Record] = []
         for name in names:
-            with contextlib.suppress(OSError, ValueError):  # an entry of a newer release, or one being removed
-                found.append(Record.from_json((self.folder / name / "entry.json").read_bytes()))
+            with contextlib.suppress(CanonOpsError, ValueError):  # an entry of a newer release, or one being removed
+                found.append(Record.from_json(read_optional(self.folder / name / "entry.json") or b""))
         return tuple(found)
 
     def find(self, identity: str) -> Record:
         """The entry with this id, or the only one whose id begins with it.
 
         Raises:
+            UsageError: the id is empty: every id begins with that.
             NoSuchEntry: none, or more than one.
         """
+        if not identity:
+            raise UsageError("ID is empty", fix="canon-ops history list")
         matches = [record for record in self.records() if record.id.startswith(identity)]
         if len(matches) != 1:
             count = "no entry" if not matches else f"{len(matches)} entries"
@@ -104,20 +109,27 @@ class History:
         """Each file's bytes before or after ``record``; None for "no such file".
 
         Raises:
-            NoSuchEntry: the entry's texts are gone.
+            NoSuchEntry: the entry's texts are gone, or are no longer what was kept.
+            DiskError: they cannot be read.
         """
         found: list[bytes | None] = []
         for number, file in enumerate(record.files):
-            if getattr(file, which) is None:
+            kept: str | None = getattr(file, which)
+            if kept is None:
                 found.append(None)
                 continue
             path = self.folder / record.id / f"{number}.{which}"
             try:
-                found.append(path.read_bytes())
-            except FileNotFoundError:
-                raise NoSuchEntry(f"{path} is gone", fix="canon-ops history list", file=str(path)) from None
-            except OSError as error:
-                raise explain(error, path, verb="read") from error
+                text = read_optional(path)
+            except NotAFile as error:
+                raise NoSuchEntry(error.what, fix=error.fix, file=str(path)) from error
+            if text is None:
+                raise NoSuchEntry(f"{path} is gone", fix="canon-ops history list", file=str(path))
+            if digest(text) != kept:  # a copy that was edited or damaged is nobody's old text
+                raise NoSuchEntry(
+                    f"{path} is no longer the text that was kept", fix="canon-ops history list", file=str(path)
+                )
+            found.append(text)
         return tuple(found)
 
     def prune(self, retention: Retention, *, now_ms: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from canon_ops.errors import CanonOpsError, RefusedError
+from canon_ops.errors import CanonOpsError, RefusedError, UsageError
 from canon_ops.files.history import History, NoSuchEntry, taken_back_by
 from canon_ops.files.reading import read_optional
 from canon_ops.files.records import Record, digest
@@ -96,8 +96,11 @@ def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | No
     """The entry with this id, or the only one whose id begins with it; None is the newest that can be undone.
 
     Raises:
+        UsageError: the id is empty: every id begins with that.
         NoSuchEntry: there is none, or more than one.
     """
+    if identity == "":
+        raise UsageError("ID is empty", fix=home.own_command("history list"))
     changes = list_changes(home, environ)
     if identity is None:
         matches = [change for change in changes if change.state == "done"][:1]

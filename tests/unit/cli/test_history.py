@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -80,6 +81,55 @@ def test_an_unknown_id_is_not_found(program: Runner, config: Path) -> None:
     assert (nothing.code, several.code) == (1, 1)
     assert nothing.err == "Error: The history has no entry of the id 1999.\n  fix: canon-ops history list\n"
     assert several.err.startswith("Error: The history has 2 entries of the id 2.")
+
+
+@pytest.mark.parametrize("copy", ["edited", "cut", "a pipe", "gone"])
+def test_a_copy_that_is_not_what_was_kept_is_never_written(program: Runner, config: Path, copy: str) -> None:
+    """Undo would put a stranger's bytes over the file, and heal take its comments: both leave the file alone."""
+    identity = program("config", "set", "streaming.enabled", "true", "--json").json["data"]["history_id"]
+    changed = config.read_bytes()
+    kept = config.parent / ".canon-ops" / "history" / identity / "0.before"
+    match copy:
+        case "edited":
+            kept.write_bytes(b"# a stranger's\nmodel: x\n")
+        case "cut":
+            kept.write_bytes(kept.read_bytes()[:20])
+        case "a pipe":
+            kept.unlink()
+            os.mkfifo(kept)
+        case _:
+            kept.unlink()
+
+    ran, shown, healed = program("undo"), program("history", "show", identity), program("config", "heal", "--yes")
+
+    assert (ran.code, shown.code, healed.code) == (1, 0, 0)
+    assert ran.err.startswith(f"Error: {kept} is ")
+    assert f"Its texts cannot be shown: {kept} is " in shown.out
+    assert "stranger" not in ran.out + ran.err + shown.out + healed.out
+    assert config.read_bytes() == changed
+
+
+def test_an_entry_that_cannot_be_read_holds_nothing_up(program: Runner, config: Path) -> None:
+    """A pipe in the place of its record would be waited for without end."""
+    identity = program("config", "set", "streaming.enabled", "true", "--json").json["data"]["history_id"]
+    entry = config.parent / ".canon-ops" / "history" / identity / "entry.json"
+    entry.unlink()
+    os.mkfifo(entry)
+
+    assert program("history", "list").code == 0
+    assert program("config", "set", "a", "1").code == 0
+
+
+def test_an_empty_id_is_no_id(program: Runner, config: Path) -> None:
+    """A script whose variable is empty does not take back the only change that there is."""
+    program("config", "set", "a", "1")
+    changed = config.read_bytes()
+
+    undone, shown = program("undo", ""), program("history", "show", "")
+
+    assert (undone.code, shown.code) == (2, 2)
+    assert undone.err == "Error: ID is empty.\n  fix: canon-ops history list\n"
+    assert config.read_bytes() == changed
 
 
 def test_undo_gives_back_the_bytes(program: Runner, config: Path) -> None:
