@@ -26,6 +26,7 @@ class HostRow:
         inner_home_is_root: a HERMES_HOME inside ``~/.hermes`` is looked for profiles itself, so a sticky choice of
             ``~/.hermes`` is not found there and Hermes refuses to start.
         knows_every_supervisor: more than the S6 marker keeps a home from following the sticky choice.
+        buries_profiles: a profile that was deleted stays so, even when a stray process makes its folder again.
         unlike_env: files of tests/unit/settings/test_dotenv.py that the host reads otherwise than we do: UTF-16 is no
             text to one, and a byte-order mark belongs to the first name for all but one.
         closes_code: a draft or an answer that ends within code is closed by the host itself.
@@ -37,6 +38,7 @@ class HostRow:
     status_text: str = "Session ID"
     inner_home_is_root: bool = False
     knows_every_supervisor: bool = False
+    buries_profiles: bool = False
     unlike_env: tuple[str, ...] = ()
     closes_code: bool = False
     own_faults: tuple[str, ...] = ()
@@ -51,6 +53,7 @@ ROWS: Final[tuple[HostRow, ...]] = (
         status_text=_NO_CATALOGUE,
         inner_home_is_root=True,
         knows_every_supervisor=True,
+        buries_profiles=True,
         unlike_env=("byte-order mark",),
         closes_code=True,
     ),
@@ -59,6 +62,7 @@ ROWS: Final[tuple[HostRow, ...]] = (
         status_text=_NO_CATALOGUE,
         inner_home_is_root=True,
         knows_every_supervisor=True,
+        buries_profiles=True,
         unlike_env=("byte-order mark",),
         closes_code=True,
         own_faults=("Group Chat worker failed to start",),

@@ -318,8 +318,30 @@ def test_a_named_folder_needs_no_sticky_choice(person: Person) -> None:
     assert home.command("gateway run") == f"HERMES_HOME={root} hermes --profile default gateway run"
 
 
+@pytest.mark.host
+@pytest.mark.everywhere
+@pytest.mark.skipif(not THIS_HOST.buries_profiles, reason="this Hermes leaves no tombstone")
+def test_a_profile_that_hermes_deleted_is_gone_for_both(person: Person) -> None:
+    """Deleted by the host's own command; a folder that comes back changes nothing, by option and by sticky choice."""
+    person.profile("work")
+    environ = person.environ()
+    deleted = subprocess.run(
+        [str(HERMES), "profile", "delete", "work", "--yes"],
+        env=environ, cwd=person.folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert deleted.returncode == 0, deleted.stderr
+    (person.hermes / "profiles" / "work").mkdir(exist_ok=True)
+
+    for sticky_text, profile in (("", "work"), ("work", None)):
+        person.stick(sticky_text)
+        answer = real_hermes(environ, *([f"--profile={profile}"] if profile else []), cwd=person.folder)
+        assert answer.returncode == 1, answer.stdout
+        with pytest.raises(UnknownProfile):
+            resolve_home(environ, profile=profile)
+
+
 def test_a_deleted_profile_does_not_exist(person: Person) -> None:
-    """The tombstone that newer hosts leave counts, even when a stray process made the folder again."""
+    """The tombstone that newer hosts leave counts, whatever the version of the one that is here."""
     person.profile("work")
     tombstone = person.hermes / "profiles" / ".deleted" / "work"
     tombstone.parent.mkdir()
