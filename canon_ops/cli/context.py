@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from canon_ops.cli.delivery import deliver
 from canon_ops.cli.output import Result
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.session import CommonOptions, Program, Session, WriteOptions
+from canon_ops.cli.streams import ReaderGone
 from canon_ops.lean import dataclass
 
 if TYPE_CHECKING:
@@ -99,6 +101,16 @@ class Context:
     def emit(self, result: Result) -> None:
         """Answer now, and go on: for commands that run until they are stopped."""
         deliver(self.session, result)
+
+    def pause(self, seconds: float) -> None:
+        """Wait before the next look of a command that only tells what it sees.
+
+        Raises:
+            ReaderGone: nobody reads its answers any more.
+        """
+        time.sleep(seconds)
+        if not self.session.streams.out.is_heard:
+            raise ReaderGone
 
     def say(self, text: str) -> None:
         """See :meth:`Session.say`."""

@@ -18,7 +18,7 @@ from canon_ops.cli.errors import Terminated, failure_of
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import Program, Session
 from canon_ops.cli.short_call import short_call
-from canon_ops.cli.streams import OutputLost, Streams
+from canon_ops.cli.streams import OutputLost, ReaderGone, Streams
 from canon_ops.errors import ExitCode
 
 __all__ = ["run", "signals_raise"]
@@ -40,6 +40,8 @@ def _run(session: Session) -> ExitCode:
             return ExitCode.DONE
         deliver(session, result)
         return result.exit_code
+    except ReaderGone:
+        return ExitCode.DONE
     except OutputLost as exc:  # nothing more can be said on stdout
         _say_lost(session, exc)
         return exc.exit_code

@@ -1,13 +1,15 @@
 """The three streams of the process: what they are, and how text leaves through them.
 
 Everything printed passes :meth:`Stream.write`, the one place that redacts. A reader that went away (``| head``) is no
-failure of ours: the rest is dropped. A closed or full stdout is one, and :class:`OutputLost` says so.
+failure of ours: the rest is dropped, and what would only go on telling ends (:class:`ReaderGone`). A closed or full
+stdout is one, and :class:`OutputLost` says so.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +17,7 @@ from typing import TextIO
 
 from canon_ops.errors import OutsideError
 
-__all__ = ["OutputLost", "Stream", "Streams", "plug_closed_descriptors", "process_streams"]
+__all__ = ["OutputLost", "ReaderGone", "Stream", "Streams", "plug_closed_descriptors", "process_streams"]
 
 DEFAULT_WIDTH = 80
 
@@ -24,6 +26,10 @@ class OutputLost(OutsideError):
     """The answer could not be written to stdout: it is closed, or the disk behind it is full."""
 
     code = "output_lost"
+
+
+class ReaderGone(Exception):
+    """Nobody reads stdout any more, and the command does nothing but tell: it ends, and that is no failure."""
 
 
 class Stream:
@@ -62,6 +68,24 @@ class Stream:
             return os.get_terminal_size(self.file.fileno()).columns or DEFAULT_WIDTH if self.file else DEFAULT_WIDTH
         except (OSError, ValueError):
             return DEFAULT_WIDTH
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether somebody may still read what is written; no longer once the reader of a pipe has closed it."""
+        if self._reader_gone or self.file is None:
+            return False
+        try:
+            descriptor = self.file.fileno()
+            kind = os.fstat(descriptor).st_mode
+        except (OSError, ValueError):  # a stream in memory
+            return True
+        if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+            return True
+        from select import POLLERR, POLLHUP, poll  # only what follows something asks
+
+        asked = poll()
+        asked.register(descriptor, 0)
+        return not any(seen & (POLLERR | POLLHUP) for _, seen in asked.poll(0))
 
     def can_encode(self, text: str) -> bool:
         """Whether ``text`` leaves as it is, or would be escaped."""

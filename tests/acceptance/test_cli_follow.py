@@ -16,6 +16,8 @@ import jsonschema
 import pytest
 
 from canon_ops.cli.commands.schema import documents_of, loaded_commands
+from tests.support.terminal import CTRL_C, Screen
+from tests.support.waiting import wait_until
 
 SCRIPT = str(Path(sys.executable).with_name("canon-ops"))
 SCHEMAS = {name: schema for command in loaded_commands() for name, schema in documents_of(command)}
@@ -130,3 +132,90 @@ def test_a_reminder_that_is_not_there_is_refused(near: dict[str, str], words: st
     )
 
     assert (done.returncode, "--exec" in done.stderr) == (2, True)
+
+
+WATCH = ("approvals", "watch", "--every", "0.1")
+FOLLOWING = [("logs", "-f"), ("status", "--watch", "0.2"), WATCH]
+
+
+@pytest.mark.parametrize("form", ["terminal", "--json", "--plain", "--no-input", "closed stdin"])
+def test_a_watch_tells_on_every_kind_of_stream(form: str, near: dict[str, str]) -> None:
+    """The first look arrives in the form that was asked for, nothing is asked, and Ctrl-C ends it with 130."""
+    if form == "terminal":
+        with Screen([SCRIPT, *WATCH], {**near, "TERM": "xterm"}) as screen:
+            screen.wait_for("open: pending")
+            screen.type(CTRL_C)
+            assert screen.finish() == 130
+            assert "Traceback" not in screen.text
+        return
+    options = [form] if form.startswith("--") else []
+    with subprocess.Popen(
+        [SCRIPT, *WATCH, *options], env=near, stdin=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: os.close(0),
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        code = stopped(process, signal.SIGINT)
+
+    assert code == 130
+    if form == "--json":
+        jsonschema.validate(json.loads(first), SCHEMAS["canon-ops.approvals.watch.event/1"])
+    else:
+        assert first.startswith("ok\thermes-1\topen: pending; ")
+
+
+def test_a_wrong_call_of_a_watch_is_a_document(environ: dict[str, str]) -> None:
+    """A usage error has the schema of its events, exit 2, and nothing on stderr."""
+    done = subprocess.run(
+        [SCRIPT, *WATCH, "--json", "--no-such-option"], env=environ, capture_output=True, text=True, timeout=30,
+        check=False,
+    )  # fmt: skip
+
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMAS["canon-ops.approvals.watch.event/1"])
+    assert (done.returncode, document["errors"][0]["code"], done.stderr) == (2, "usage", "")
+
+
+@pytest.mark.parametrize("words", FOLLOWING, ids=lambda words: words[0])
+def test_what_only_tells_ends_when_its_stdout_is_lost(words: tuple[str, ...], near: dict[str, str]) -> None:
+    """A closed stdout: exit 3 with a sentence."""
+    done = subprocess.run(
+        [SCRIPT, *words], env=near, stderr=subprocess.PIPE, text=True, timeout=30, check=False,
+        preexec_fn=lambda: os.close(1),
+    )  # fmt: skip
+
+    assert done.returncode == 3
+    assert "The answer could not be written to stdout: Bad file descriptor." in done.stderr
+
+
+@pytest.mark.parametrize("words", FOLLOWING, ids=lambda words: words[0])
+@pytest.mark.parametrize("has_news", [True, False], ids=["something to tell", "nothing to tell"])
+def test_what_only_tells_ends_with_its_reader(words: tuple[str, ...], has_news: bool, near: dict[str, str]) -> None:
+    """``| head -1``: nobody hears what comes, so it ends, quietly and without a failure."""
+    if not has_news:
+        Path(near["HOME"], ".canon", "detached-approvals.json").unlink()
+        Path(near["HOME"], ".hermes", "logs", "gateway.log").write_text("")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [SCRIPT, *words], env=near, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=30, check=False
+        )
+    finally:
+        os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "started", [("approvals", "watch", "--every", "0.1", "--exec", "tee -a item.json")], indirect=True
+)
+def test_a_reminder_comes_although_nobody_reads(environ: dict[str, str], started: subprocess.Popen[str]) -> None:
+    """With ``--exec`` the telling is not all that it does."""
+    assert started.stdout is not None
+    started.stdout.close()
+    registry(environ, expiresAt=int(time.time() * 1_000) + 60_000)
+
+    wait_until(lambda: Path(environ["HOME"], "item.json").exists())
+
+    assert started.poll() is None

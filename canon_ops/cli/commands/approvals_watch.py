@@ -78,10 +78,11 @@ def command(context: Context, every: float, within: float, words: str | None) ->
     """Tell what happens to detached approvals, until stopped.
 
     The first look tells what is open. After that each request, each change of state and each approval that nears its
-    end is told once. Nothing is asked at Canon and no answer is fetched.
+    end is told once. Nothing is asked at Canon and no answer is fetched. Without --exec it ends when its reader does.
     """
     argv = None if words is None else _argv(words)
     store, watched, clock = registry_of(context), Watched(), SystemClock()
+    pause = context.pause if argv is None else time.sleep  # reminders are wanted whoever reads
     while True:
         try:
             entries = store.read().entries
@@ -91,7 +92,7 @@ def command(context: Context, every: float, within: float, words: str | None) ->
             watched, news = look(watched, entries, now_ms=clock.now_ms(), within_ms=within * 60_000)
             for one in news:
                 context.emit(_told(one, argv, context))
-        time.sleep(every)
+        pause(every)
 
 
 def _argv(words: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +76,7 @@ def command(
     context.follow()
     for record in records:
         context.emit(Result(record, _rows([record])))
-    for record in follow(file, end, lambda: time.sleep(_PAUSE_S)):
+    for record in follow(file, end, lambda: context.pause(_PAUSE_S)):
         if wanted(record):
             context.emit(Result(record, _rows([record])))
     raise AssertionError("a log never ends")

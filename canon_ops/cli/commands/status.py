@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -69,7 +68,7 @@ def command(context: Context, watch: float | None, all_profiles: bool, python: P
         if context.session.for_people:
             context.session.streams.out.write(_CLEAR)
         context.emit(result)
-        time.sleep(watch)
+        context.pause(watch)
 
 
 def _look(context: Context, all_profiles: bool, python: Path | None) -> Result:
