@@ -20,7 +20,7 @@ from typing import ClassVar
 from canon_ops.errors import NotFoundError, RefusedError, UsageError
 from canon_ops.files.atomic import replace_file
 from canon_ops.files.transaction import ChangedUnderUs
-from canon_ops.hermes.surroundings import read_optional, surroundings_from_disk
+from canon_ops.hermes.surroundings import canon_paths_from_disk, read_optional, surroundings_from_disk
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.canon_profiles import named_profile
 from canon_ops.operate.profile_key import key_of_profile
@@ -99,7 +99,7 @@ def export_profiles(
 
     Raises:
         NoSuchProfile, ForeignProfile: a name is not there, or not ours.
-        FileExists: there is a file of that name.
+        FileExists: there is a file of that name, or it is one of those that are in use here.
         KeyMissing, KeyringEntryMissing, KeyringProblem: a key that was asked for cannot be had.
     """
     if with_secrets and to is None:
@@ -182,6 +182,7 @@ def _travelling(profile: AgentProfile, keyring: Keyring | None) -> dict[str, obj
 
 
 def _write(writing: Writing, file: Path, text: str, *, replace: bool, private: bool) -> None:
+    _refuse_what_is_in_use(writing, file)
     before = read_optional(file)
     for expected, sha256 in writing.expected:
         if expected not in (None, file) or sha256 != hashlib.sha256(before or b"").hexdigest():
@@ -196,6 +197,13 @@ def _write(writing: Writing, file: Path, text: str, *, replace: bool, private: b
         raise FileExists(f"{file} is readable by others", fix=f"chmod 600 {shlex.quote(str(file))}", file=str(file))
     if not writing.dry_run:
         replace_file(file, text.encode(), mode=0o600)
+
+
+def _refuse_what_is_in_use(writing: Writing, file: Path) -> None:
+    """An export in the place of agents.json would take every key along; ``--replace`` does not mean that."""
+    agents = canon_paths_from_disk(writing.home.path, writing.environ).agents_file
+    if file.resolve() in {each.resolve() for each in (agents, writing.home.config_file, writing.home.env_file)}:
+        raise FileExists(f"{file} is in use here", fix="give another name", file=str(file))
 
 
 def _read(file: Path) -> dict[str, dict[str, object]]:

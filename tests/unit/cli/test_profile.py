@@ -419,6 +419,29 @@ class TestExportAndImport:
         assert entry["apiKey"] == OTHER_KEY
         assert "apiKeyRef" not in entry
 
+    @pytest.mark.parametrize("name", ["agents.json", ".env", "config.yaml", "a link"])
+    def test_an_export_never_takes_the_place_of_what_is_in_use(
+        self, program: Runner, user: User, name: str, tmp_path: Path
+    ) -> None:
+        """Not even with --replace: agents.json holds the keys, and an export is in no history that brings them back."""
+        user.write_agents(ops=profile_entry())
+        user.write_env("A=1\n")
+        user.write_config("a: 1\n")
+        (tmp_path / "a link").symlink_to(user.agents_file)
+        files = {
+            "agents.json": user.agents_file,
+            ".env": user.home / ".hermes" / ".env",
+            "config.yaml": user.home / ".hermes" / "config.yaml",
+            "a link": tmp_path / "a link",
+        }
+        before = files[name].read_bytes()
+
+        ran = program("profile", "export", "-o", str(files[name]), "--replace")
+
+        assert ran.code == 1
+        assert ran.err == f"Error: {files[name]} is in use here.\n  fix: give another name\n"
+        assert files[name].read_bytes() == before
+
     def test_what_is_exported_can_be_imported(
         self, program: Runner, user: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
