@@ -11,6 +11,7 @@ The decision is :func:`refusal`, without the disk; :func:`look_at` is the look t
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
 from enum import Enum
 
@@ -31,7 +32,7 @@ _TYPED = frozenset({HomeChoice.HOME_OPTION, HomeChoice.ENVIRONMENT})
 
 
 class HomeMissing(OutsideError):
-    """The home that was chosen is no folder."""
+    """The home that was chosen is no folder, or that of a profile that was deleted."""
 
     code = "hermes_home_missing"
 
@@ -54,6 +55,7 @@ class HomeSeen(Enum):
     """What lies where the home should be."""
 
     NOTHING = "no folder"
+    DELETED = "the folder of a profile that Hermes deleted, made again by something that knew nothing of that"
     FOREIGN = "a folder with nothing of a Hermes in it"
     HOME = "a home, or a folder that this user may not look into"
 
@@ -66,6 +68,8 @@ def is_home(names: Iterable[str]) -> bool:
 def look_at(home: HermesHome) -> HomeSeen:
     """One look at the disk; whoever cannot look into the folder is told so by what reads its files."""
     try:
+        if home.path.parent.name == "profiles" and home.path.with_name(".deleted").joinpath(home.path.name).exists():
+            return HomeSeen.DELETED
         with os.scandir(home.path) as entries:
             return HomeSeen.HOME if is_home(entry.name for entry in entries) else HomeSeen.FOREIGN
     except (FileNotFoundError, NotADirectoryError):
@@ -78,6 +82,11 @@ def refusal(home: HermesHome, seen: HomeSeen, need: HomeNeed) -> OutsideError | 
     """Why a command with this need cannot work here, or None."""
     if need is HomeNeed.ANY or seen is HomeSeen.HOME:
         return None
+    if seen is HomeSeen.DELETED:
+        what = f"{home.path} is the folder of a Hermes profile that was deleted; it was chosen by {home.how.value}"
+        make = f"make the profile anew: hermes profile create {shlex.quote(home.path.name)}"
+        fix = f"name another: --hermes-home DIR, or {make}"
+        return HomeMissing(what, fix=fix, file=str(home.path))
     if need is HomeNeed.NAMED and home.how is HomeChoice.DEFAULT:
         return None
     make = f"or make one there: {home.command('setup')}"

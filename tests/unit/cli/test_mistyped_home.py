@@ -144,6 +144,28 @@ def test_a_home_that_the_environment_names_is_held_to_the_same(
     assert program(*words).code == 3
 
 
+@pytest.mark.parametrize("words", [("approvals", "list"), ("env", "set", "NOTE", "x")], ids=["reader", "writer"])
+@pytest.mark.parametrize("way", ["HERMES_HOME", "--hermes-home"])
+def test_the_folder_of_a_profile_that_hermes_deleted_is_no_home(
+    way: str, words: tuple[str, ...], program: Runner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stray process made it again; Hermes 0.21 writes nothing there either, and says how it comes back."""
+    work = home / ".hermes" / "profiles" / "work"
+    work.mkdir(parents=True)
+    (work / "config.yaml").touch()
+    (work.parent / ".deleted").mkdir()
+    (work.parent / ".deleted" / "work").touch()
+    if way == "HERMES_HOME":
+        monkeypatch.setenv(way, str(work))
+
+    ran = program(*words, *((way, str(work)) if way != "HERMES_HOME" else ()), "--json")
+
+    (error,) = ran.json["errors"]
+    assert (ran.code, error["code"], error["file"]) == (3, "hermes_home_missing", str(work))
+    assert error["fix"].endswith("hermes profile create work")
+    assert [path.name for path in work.iterdir()] == ["config.yaml"]
+
+
 def test_the_home_that_hermes_chooses_by_itself_may_be_empty(program: Runner, home: Path) -> None:
     """Nobody typed it; Hermes fills it at its first start."""
     (home / ".hermes").mkdir()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from canon_ops.hermes.home_need import HomeSeen, look_at
 from canon_ops.hermes.homes import BadProfileName, HomeChoice, HomeInACircle, UnknownProfile, resolve_home
 from tests.support.hosts import THIS_HOST
 
@@ -338,6 +339,13 @@ def test_a_profile_that_hermes_deleted_is_gone_for_both(person: Person) -> None:
         assert answer.returncode == 1, answer.stdout
         with pytest.raises(UnknownProfile):
             resolve_home(environ, profile=profile)
+
+    there = person.environ(HERMES_HOME=str(person.hermes / "profiles" / "work"))
+    written = subprocess.run(
+        [str(HERMES), "config", "set", "a", "1"],
+        env=there, cwd=person.folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (written.returncode, look_at(resolve_home(there))) == (1, HomeSeen.DELETED)
 
 
 def test_a_deleted_profile_does_not_exist(person: Person) -> None:
