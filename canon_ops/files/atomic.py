@@ -6,15 +6,17 @@ and owner, and renamed over it; then the folder is made durable.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shlex
 import stat
+import time
 from pathlib import Path
 from typing import ClassVar
 
 from canon_ops.errors import RefusedError
-from canon_ops.files.disk import Disk, explain
+from canon_ops.files.disk import Disk, DiskError, explain
 from canon_ops.lean import dataclass
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
 ]
 
 _STEPS = 4_096  # of a path with every link in it followed; more would be a circle, which is refused before
+_MARK_BYTES = 4  # of a temporary name, behind the number of its process
+_ABANDONED_S = 60.0
 PRIVATE_MODE = 0o600
 PRIVATE_FOLDER_MODE = 0o700
 
@@ -170,17 +174,19 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE_MODE, di
     """Replace or create one file, durably, in one step for every reader.
 
     For a user's files use :class:`canon_ops.files.transaction.Transaction`; this is for files that only we write
-    (state, caches, ready files), which need neither lock nor history.
+    (state, caches, ready files), which need neither lock nor history. What a process that was killed here has left
+    beside the file goes with the next one that writes it.
 
     Args:
         mode: the mode of a file that does not exist yet; an existing one keeps its mode and owner. None: by umask.
 
     Raises:
-        BrokenLink, NotAFile, ForeignOwner, DiskError: nothing was changed, no temporary file is left.
+        BrokenLink, NotAFile, ForeignOwner, DiskError: nothing was changed, no temporary file is left; or the error
+            says that the file is written and that only its disk has not confirmed it.
     """
     disk = disk or Disk()
     target = find_target(path)
-    temporary = target.real.with_name(f".{target.real.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    temporary = target.real.with_name(f".{target.real.name}.{os.getpid()}.{os.urandom(_MARK_BYTES).hex()}.tmp")
     try:
         disk.make_folders(target.real.parent, PRIVATE_FOLDER_MODE)
         try:
@@ -189,6 +195,33 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = PRIVATE_MODE, di
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        disk.sync_folder(target.real.parent)
     except OSError as error:
         raise explain(error, path) from error
+    _sweep(disk, target.real)
+    try:
+        disk.sync_folder(target.real.parent)
+    except OSError as error:
+        raise DiskError(
+            f"{path} is written, but its disk does not confirm it ({error.strerror or error}); "
+            "after a power cut the old text may be back",
+            fix=explain(error, path).fix,
+            file=str(path),
+        ) from error
+
+
+def _sweep(disk: Disk, real: Path) -> None:
+    """Remove the temporary files of earlier writers of ``real`` that were killed; such a text may hold a key.
+
+    A process of another container is not seen here, so a file must also be older than any write takes.
+    """
+    with contextlib.suppress(OSError):
+        for found in os.scandir(real.parent):
+            if not (found.name.startswith(f".{real.name}.") and found.name.endswith(".tmp")):
+                continue
+            pid, _, mark = found.name[len(real.name) + 2 : -len(".tmp")].partition(".")
+            is_ours = pid.isascii() and pid.isdigit() and len(mark) == 2 * _MARK_BYTES and "." not in mark
+            if is_ours and time.time() - found.stat(follow_symlinks=False).st_mtime > _ABANDONED_S:
+                try:
+                    os.kill(int(pid), 0)
+                except ProcessLookupError:
+                    disk.unlink(Path(found.path))

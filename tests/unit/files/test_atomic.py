@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,3 +168,41 @@ def test_a_link_to_its_owners_own_file_is_followed(tmp_path: Path) -> None:
     replace_file(link, b"new")
 
     assert (real.read_bytes(), real.stat().st_uid, link.is_symlink()) == (b"new", MALLORY, True)
+
+
+def test_what_a_killed_writer_left_goes_with_the_next(tmp_path: Path) -> None:
+    """T6: only a file of this name, of a process that is gone, and older than any write takes."""
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    dead = int(gone.stdout)
+    path = tmp_path / "keys.json"
+    left = tmp_path / f".keys.json.{dead}.0123abcd.tmp"
+    others = [
+        tmp_path / f".keys.json.{os.getpid()}.0123abcd.tmp",
+        tmp_path / f".other.json.{dead}.0123abcd.tmp",
+        tmp_path / ".keys.json.20261202T231852.941Z-eb5f.tmp",  # of a transaction, whose journal knows it
+        tmp_path / ".keys.json.mine.tmp",
+    ]
+    young = tmp_path / f".keys.json.{dead}.4567abcd.tmp"
+    for file in (left, *others, young):
+        file.write_bytes(b"key")
+        if file != young:
+            os.utime(file, (0, 0))
+
+    replace_file(path, b"{}")
+
+    assert not left.exists()
+    assert all(file.exists() for file in (*others, young))
+
+
+def test_a_text_that_stands_is_not_told_as_unwritten(tmp_path: Path) -> None:
+    """T6: the last synchronisation fails, and the new text is there: the sentence says so."""
+
+    class Unsure(Disk):
+        def sync_folder(self, path: Path) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DiskError, match="is written, but its disk does not confirm it") as raised:
+        replace_file(tmp_path / "keys.json", b"{}", disk=Unsure())
+
+    assert (tmp_path / "keys.json").read_bytes() == b"{}"
+    assert raised.value.fix
