@@ -20,6 +20,7 @@ import pytest
 from canon_ops.files.transaction import Transaction
 from tests.support.canon_files import KEY, profile_entry
 from tests.support.canon_homes import User, user_at
+from tests.support.crash_commands import MOVED_KEY
 from tests.support.forking import Forking
 from tests.support.keyring_backend import entries_of, keyring_variables
 
@@ -124,6 +125,48 @@ def test_a_killed_move_loses_nothing_and_is_finished_by_the_next(
         assert holding == []
     else:
         assert json.loads(user.agents_file.read_text()) == {"ops": profile_entry()}
+
+
+# -- at each step by which the command changes a disk -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("to", "every"),
+    [
+        pytest.param("keyring", 16, id="a slice"),
+        *[pytest.param(to, 1, id=to, marks=[pytest.mark.long, pytest.mark.timeout(900)]) for to in STEPS],
+    ],
+)
+def test_a_move_is_killed_at_each_step_of_its_disk(
+    tmp_path: Path, to: str, every: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """T6, C1: the key is always in the file or in the keyring; the same command ends it, and nothing else holds it."""
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.support.crash_again", f"creds move to {to}", str(tmp_path), str(every)],
+        env={**os.environ, **keyring_variables(tmp_path / "entries.json")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stderr[-3_000:]
+    first, *rows = map(json.loads, run.stdout.splitlines())
+    with capsys.disabled():
+        print(f"\ncreds move to {to}: {first['steps']} steps, {len(rows)} kills")  # noqa: T201
+    assert len(rows) == len(range(0, first["steps"], every)) >= 3
+    assert [row for row in rows if row["how"] != "killed" or row["left"] not in ("old", "new")] == []
+    assert [row for row in rows if row["again"] != "done" or row["after"] != "new" or row["stale"]] == []
+    file, entry = ".canon/agents.json", [MOVED_KEY]
+    for row in rows:
+        assert file in row["keys_left"] or list(row["entries_left"].values()) == entry, row
+        if row["left"] == "new" and to == "keyring":  # a reference never leads nowhere
+            assert list(row["entries_left"].values()) == entry, row
+        outside = [name for name in row["keys_after"] if "/history/" not in name]
+        assert outside == ([] if to == "keyring" else [file]), row
+        assert to == "file" or row["keys_after"] == [], row
+        assert list(row["entries_after"].values()) == (entry if to == "keyring" else []), row
+    if every == 1:
+        assert {row["left"] for row in rows} == {"old", "new"}
 
 
 # ``creds remove`` dying at the N-th file that it takes out of the history, before or after; 0 lets it live.

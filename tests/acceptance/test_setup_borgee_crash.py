@@ -42,9 +42,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def kills(folder: Path, box: BorgeeSandbox, case: str, every: int, **variables: str) -> list[dict[str, Any]]:
     """Each kill, what it left, and what is there when the command was given once more."""
-    served = dict(zip(SERVED, (box.endpoints.base_url, box.endpoints.agent_key), strict=True))
+    served = dict(zip(SERVED, (box.endpoints.base_url, box.endpoints.agent_key), strict=False))
     run = subprocess.run(
-        [sys.executable, "-m", "tests.support.crash_setup_borgee", case, str(folder), str(every)],
+        [sys.executable, "-m", "tests.support.crash_again", case, str(folder), str(every)],
         env={**os.environ, **served, **variables},
         capture_output=True,
         text=True,
