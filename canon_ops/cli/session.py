@@ -154,7 +154,13 @@ class Session:
     def _name_interrupted(self, home: HermesHome) -> None:
         """Say that what a command reads may be half of a change; two looks at the disk where there is none."""
         state = home.path / ".canon-ops"
-        if not any((state / name).exists() for name in ("pending", "pending-at")):
+        try:
+            if not any((state / name).exists() for name in ("pending", "pending-at")):
+                return
+        except OSError as error:  # it is its owner's alone, who let others read the files
+            from canon_ops.files.disk import explain
+
+            self.say(f"Warning: {explain(error, state, verb='read').sentence}")
             return
         from canon_ops.operate.interrupted import find_interrupted_changes, told
 

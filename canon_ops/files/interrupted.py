@@ -62,10 +62,17 @@ def find_interrupted(folder: Path) -> Interrupted | None:
         DiskError: nor can the folder.
     """
     for each in (folder, noted_folder(folder)):
-        if each is not None and (each / ".canon-ops" / PENDING).is_dir() and not is_under_way(each):
+        if each is not None and _has_pending(each / ".canon-ops") and not is_under_way(each):
             with contextlib.suppress(FileNotFoundError):  # finished, or forgotten, while we looked
                 return _look(each)
     return None
+
+
+def _has_pending(state: Path) -> bool:
+    try:
+        return (state / PENDING).is_dir()
+    except OSError as error:
+        raise explain(error, state, verb="read") from error
 
 
 def pending_texts(found: Interrupted) -> tuple[tuple[bytes | None, bytes | None], ...]:

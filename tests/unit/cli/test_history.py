@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -118,6 +119,27 @@ def test_an_entry_that_cannot_be_read_holds_nothing_up(program: Runner, config: 
 
     assert program("history", "list").code == 0
     assert program("config", "set", "a", "1").code == 0
+
+
+def test_a_journal_of_somebody_else_keeps_nobody_from_reading(
+    program: Runner, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BR-12: a member of the group may read the files, and the journal, which has keys, is its owner's alone."""
+    program("config", "set", "a", "1")
+    stat, state = Path.stat, config.parent / ".canon-ops"
+
+    def closed(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if state in self.parents:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+        return stat(self, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", closed)
+    read, undone = program("config", "get", "a"), program("undo")
+
+    assert (read.code, read.out) == (0, "1\n")
+    sentence = f"{state} may not be read by this user.\n"
+    assert read.err == f"Warning: {sentence}"
+    assert (undone.code, undone.err) == (3, f"Warning: {sentence}Error: {sentence}  fix: ls -ld {state}\n")
 
 
 def test_an_empty_id_is_no_id(program: Runner, config: Path) -> None:
