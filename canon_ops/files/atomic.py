@@ -214,14 +214,30 @@ def _sweep(disk: Disk, real: Path) -> None:
 
     A process of another container is not seen here, so a file must also be older than any write takes.
     """
-    with contextlib.suppress(OSError):
-        for found in os.scandir(real.parent):
-            if not (found.name.startswith(f".{real.name}.") and found.name.endswith(".tmp")):
-                continue
-            pid, _, mark = found.name[len(real.name) + 2 : -len(".tmp")].partition(".")
-            is_ours = pid.isascii() and pid.isdigit() and len(mark) == 2 * _MARK_BYTES and "." not in mark
-            if is_ours and time.time() - found.stat(follow_symlinks=False).st_mtime > _ABANDONED_S:
-                try:
-                    os.kill(int(pid), 0)
-                except ProcessLookupError:
-                    disk.unlink(Path(found.path))
+    try:
+        with os.scandir(real.parent) as entries:
+            found = [Path(entry.path) for entry in entries if _is_temporary(entry.name, real.name)]
+    except OSError:
+        return
+    for path in found:
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _ABANDONED_S and not _is_running(int(path.name.split(".")[-3])):
+                disk.unlink(path)
+
+
+def _is_temporary(name: str, of: str) -> bool:
+    """Whether :func:`replace_file` names a file like that beside the one that it writes."""
+    if not (name.startswith(f".{of}.") and name.endswith(".tmp")):
+        return False
+    pid, _, mark = name[len(of) + 2 : -len(".tmp")].partition(".")
+    return pid.isascii() and pid.isdigit() and len(mark) == 2 * _MARK_BYTES and "." not in mark
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

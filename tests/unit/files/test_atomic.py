@@ -182,8 +182,9 @@ def test_what_a_killed_writer_left_goes_with_the_next(tmp_path: Path) -> None:
         tmp_path / ".keys.json.20261202T231852.941Z-eb5f.tmp",  # of a transaction, whose journal knows it
         tmp_path / ".keys.json.mine.tmp",
     ]
+    impossible = tmp_path / f".keys.json.{'9' * 30}.0123abcd.tmp"  # no process can have that number
     young = tmp_path / f".keys.json.{dead}.4567abcd.tmp"
-    for file in (left, *others, young):
+    for file in (left, impossible, *others, young):
         file.write_bytes(b"key")
         if file != young:
             os.utime(file, (0, 0))
@@ -191,6 +192,7 @@ def test_what_a_killed_writer_left_goes_with_the_next(tmp_path: Path) -> None:
     replace_file(path, b"{}")
 
     assert not left.exists()
+    assert not impossible.exists()
     assert all(file.exists() for file in (*others, young))
 
 
