@@ -23,6 +23,7 @@ _ASSIGNMENT = late_pattern(
     r"""(?P<before>\s*(?:\#+\s*)?(?:-\s+|export\s+)?["']?(?P<name>[\w-]+)["']?\s*(?:=|:\s)\s*)(?P<value>\S(?:.*\S)?)(?P<end>\s*)""",
     re.DOTALL,
 )
+_CUT = late_pattern(r"\u2026|\.\.\.")
 _KEY_SHAPE = late_pattern(r"(?:agk|bgr)_(?!live_sandbox_)[A-Za-z0-9_-]{6,}|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{8,}")
 
 
@@ -102,4 +103,15 @@ class Redactor:
         text = hide_logins(text, lambda _secret: SECRET_MARK)
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, SECRET_MARK)
-        return _KEY_SHAPE.sub(SECRET_MARK, text)
+        return self._without_beginnings(_KEY_SHAPE.sub(SECRET_MARK, text))
+
+    def _without_beginnings(self, text: str) -> str:
+        """A text that was cut short may end in the middle of a secret, where its value is not found any more."""
+        for dots in _CUT.finditer(text) if "\u2026" in text or "..." in text else ():
+            before = text[: dots.start()]
+            for value in self._values:
+                kept = next((n for n in range(len(value) - 1, _SHORTEST - 1, -1) if before.endswith(value[:n])), 0)
+                if kept:
+                    text = f"{before[:-kept]}{SECRET_MARK}{text[dots.start() :]}"
+                    return self._without_beginnings(text)
+        return text

@@ -17,6 +17,19 @@ def test_values_of_telling_variables_are_hidden(name: str) -> None:
     assert redact("it said: correct horse battery!") == "it said: [REDACTED]!"
 
 
+@pytest.mark.parametrize("dots", ["\u2026", "..."])
+@pytest.mark.parametrize("kept", range(8, 21))
+def test_the_beginning_of_a_secret_is_hidden_where_a_text_was_cut(kept: int, dots: str) -> None:
+    """A message is made shorter before anybody knows what is in it."""
+    redact = Redactor({"MY_TOKEN": "correct horse battery", "OTHER_TOKEN": "unlike all the others"})
+
+    cut = f"{'correct horse battery'[:kept]}{dots}"
+
+    assert redact(f"one {cut}, two {cut}") == f"one [REDACTED]{dots}, two [REDACTED]{dots}"
+    assert redact(f"wait{dots} correct") == f"wait{dots} correct"
+    assert redact(f"correct{dots}") == f"correct{dots}"  # as likely a word
+
+
 @pytest.mark.parametrize(
     "text",
     ["agk_live_4fT9xyz0", "Authorization: Bearer abcdef0123456789", "key=bgr_0123456789ab,"],
