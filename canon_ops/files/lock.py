@@ -16,6 +16,7 @@ import errno
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
@@ -71,8 +72,9 @@ class FileLock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._held is not None:
-            os.close(self._held)  # the lock goes with the last descriptor of this opening
-            self._held = None
+            held, self._held = self._held, None
+            with suppress(OSError):  # a server that has forgotten the file (ESTALE) has no lock of ours either
+                os.close(held)  # the lock goes with the last descriptor of this opening
 
     def _acquire(self, path: Path, deadline_s: float, flags: int = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW) -> int:
         """Open and lock ``path``; the descriptor holds the lock until it is closed."""

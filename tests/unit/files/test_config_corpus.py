@@ -182,3 +182,8 @@ def test_ensure_mapping(text: str) -> None:
                 assert_added(text, after)
             else:
                 assert_replaced(text, after, path, was_section=False)
+
+
+def test_the_corpus_is_large() -> None:
+    """Every text by itself, none a copy of another."""
+    assert len(set(READABLE.values())) == len(READABLE) >= 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -26,6 +27,40 @@ def test_a_second_holder_times_out_with_the_conflict_code(tmp_path: Path) -> Non
     assert str(path) in caught.value.what
     if sys.platform == "linux":
         assert f"process {os.getpid()}" in caught.value.what
+
+
+@pytest.mark.parametrize("file_system", ["nfs4", "cifs", None])
+def test_on_a_network_mount_the_end_of_a_wait_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_system: str | None
+) -> None:
+    """BR-52: a lock there may outlive its process, and whoever waited in vain should know."""
+    monkeypatch.setattr("canon_ops.files.lock.network_file_system", lambda _path: file_system)
+    path = tmp_path / "lock"
+
+    with FileLock(path), pytest.raises(LockTimeout) as caught, FileLock(path, timeout_s=0.05):
+        pass
+
+    assert (file_system is None) == ("may outlive its process" not in caught.value.what)
+    assert file_system is None or f"on {file_system}" in caught.value.what
+
+
+def test_a_release_that_fails_is_no_failure_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BR-52: ESTALE at the release; what was written is written, and the next one has the lock."""
+    path, close = tmp_path / "lock", os.close
+    forgotten: list[int] = []
+
+    def stale(descriptor: int) -> None:
+        close(descriptor)
+        forgotten.append(descriptor)
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    with FileLock(path):
+        monkeypatch.setattr("canon_ops.files.lock.os.close", stale)
+    monkeypatch.undo()
+
+    assert len(forgotten) == 1
+    with FileLock(path, timeout_s=0.05):
+        pass
 
 
 def test_the_lock_file_stays_and_is_private(tmp_path: Path) -> None:
