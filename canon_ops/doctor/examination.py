@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.atomic import BrokenLink
 from canon_ops.files.config_editor import ConfigDocument
-from canon_ops.hermes.config_file import HermesConfig, read_config
+from canon_ops.hermes.config_file import HermesConfig, read_config, refuse_broken_link
 from canon_ops.hermes.contract import Difference
 from canon_ops.hermes.contract_check import contract_differences
 from canon_ops.hermes.discovery import HostInstallation, find_host, is_running_host
@@ -245,15 +244,8 @@ class Examination:
         return read_lines(decode_dotenv(read_optional(file) or b"", file=str(file)))
 
     def _config(self) -> HermesConfig:
-        """As Hermes reads it, but that a link which leads nowhere is no absent file: somebody meant one."""
-        file = self.home.config_file
-        if file.is_symlink() and not file.exists():
-            raise BrokenLink(
-                f"{file} is a symbolic link to {file.readlink()}, which leads nowhere: Hermes runs on defaults.",
-                fix=f"ls -l {shlex.quote(str(file))}",
-                file=str(file),
-            )
-        return read_config(file)
+        refuse_broken_link(self.home.config_file)
+        return read_config(self.home.config_file)
 
     def _document(self) -> ConfigDocument:
         self.config()

@@ -24,17 +24,27 @@ from canon_ops.settings.encodings import as_utf8, to_utf8, wide_encoding, withou
 __all__ = [
     "ALL_READERS",
     "MARK",
+    "NAME_RULE",
     "BadName",
     "DotenvDocument",
     "UnreadableEnv",
     "UnwritableValue",
     "comment_beside",
+    "is_name",
 ]
 
 ALL_READERS = frozenset(Reader)
 MARK = "\ufeff"  # what some editors put before a UTF-8 text
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u0085\u2028\u2029]")
+
+
+NAME_RULE = "letters, digits and _, not beginning with a digit"
+
+
+def is_name(text: str) -> bool:
+    """Whether a variable of this name can be set here; python-dotenv reads others too."""
+    return bool(_NAME.fullmatch(text))
 
 
 class BadName(UsageError):
@@ -126,9 +136,7 @@ class DotenvDocument:
             UnwritableValue: a line break in the value, or a reader that would take every quoting as something else.
         """
         if not _NAME.fullmatch(name):
-            raise BadName(
-                f"{name!r} is not a name for a variable", fix="letters, digits and _, not beginning with a digit"
-            )
+            raise BadName(f"{name!r} is not a name for a variable", fix=NAME_RULE)
         if _CONTROL.search(value):
             raise UnwritableValue(
                 f"the value for {name} holds a line break or a control character",

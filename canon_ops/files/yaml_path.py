@@ -16,7 +16,7 @@ __all__ = ["BadPath", "Path", "format_path", "parse_path"]
 Path = tuple[str | int, ...]
 
 _BARE = late_pattern(r"""[^.\[\]"'\s][^.\[\]"']*""")
-_INDEX = late_pattern(r"\[\s*(\d{1,9})\s*\]")
+_INDEX = late_pattern(r"\[\s*(\d{1,1000})\s*\]")
 _DOUBLE = late_pattern(r'"((?:[^"\\]|\\.)*)"')
 _SINGLE = late_pattern(r"'((?:[^']|'')*)'")
 

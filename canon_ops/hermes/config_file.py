@@ -8,14 +8,16 @@ where the host takes them for one. What Hermes can read at all is decided in can
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from canon_ops.files.atomic import BrokenLink
 from canon_ops.files.reading import read_optional
 from canon_ops.files.yaml_reader import read_yaml
 from canon_ops.lean import dataclass, field
 
-__all__ = ["HermesConfig", "read_config"]
+__all__ = ["HermesConfig", "read_config", "refuse_broken_link"]
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
@@ -81,6 +83,20 @@ class HermesConfig:
     def _plugin_list(self, key: str) -> tuple[str, ...] | None:
         names = _mapping(self.tree.get("plugins")).get(key)
         return tuple(str(name) for name in names) if isinstance(names, list) else None
+
+
+def refuse_broken_link(file: Path) -> None:
+    """A link that leads nowhere is no absent file, although Hermes takes it for one: somebody meant a file.
+
+    Raises:
+        BrokenLink: it is such a link.
+    """
+    if file.is_symlink() and not file.exists():
+        raise BrokenLink(
+            f"{file} is a symbolic link to {file.readlink()}, which leads nowhere: Hermes runs on defaults.",
+            fix=f"ls -l {shlex.quote(str(file))}",
+            file=str(file),
+        )
 
 
 def read_config(file: Path) -> HermesConfig:

@@ -16,6 +16,7 @@ from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.errors import CanonOpsError, ExitCode
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
+from canon_ops.hermes.config_file import refuse_broken_link
 from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.operate.compare_config import compare_config
 from canon_ops.operate.list_config import ConfigKey, list_config
@@ -141,6 +142,7 @@ def validate_command(context: Context, strict: bool) -> Result:
     """
     file = context.home.config_file
     try:
+        refuse_broken_link(file)
         document = ConfigDocument.parse(read_optional(file) or b"", str(file))
     except CanonOpsError as error:
         fault = ConfigFault("error", error.code, None, error.what, error.fix, error.line, error.column)

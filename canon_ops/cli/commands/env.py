@@ -17,6 +17,7 @@ from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.value_options import ask_value, value_elsewhere, value_sources
 from canon_ops.cli.writer_view import diff_of, first_line
 from canon_ops.errors import ExitCode, RefusedError, UsageError
+from canon_ops.files.dotenv_editor import NAME_RULE, is_name
 from canon_ops.files.dotenv_lint import EnvProblem
 from canon_ops.files.dotenv_readers import Reader
 from canon_ops.hermes.keys import KeyFile, find_key, is_secret_name, is_secret_variable, may_be_shown, near_key
@@ -157,13 +158,8 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
     """
     found = find_variable(context.home, context.environ, name)
     if found is None:
-        problem = Problem(
-            "env_absent",
-            f"Nothing sets {name}, in {context.home.env_file} or in the environment.",
-            context.home.own_command(
-                f"config get {name}" if find_key(name, KeyFile.CONFIG) else f"env set {shlex.quote(name)}"
-            ),
-        )
+        where = f"in {context.home.env_file} or in the environment"
+        problem = Problem("env_absent", f"Nothing sets {name}, {where}.", _way_to_set(context, name))
         return Result(VariableFound(name, False, None, False, None, ()), (), ExitCode.FAILED, (problem,))
     masked = not may_be_shown(name, found.value)
     if masked:
@@ -183,6 +179,12 @@ def get_command(context: Context, name: str, reveal: bool) -> Result:
         again = context.home.own_command(f"env get {shlex.quote(name)} --reveal")
         context.say(f"{_why_masked(name, found.value)}; to see it: {again}")
     return Result(report, (Raw(f"{Secret(found.value).hint()}\n"),))
+
+
+def _way_to_set(context: Context, name: str) -> str:
+    if find_key(name, KeyFile.CONFIG):
+        return context.home.own_command(f"config get {name}")
+    return context.home.own_command(f"env set {shlex.quote(name)}") if is_name(name) else NAME_RULE
 
 
 def _why_masked(name: str, value: str) -> str:

@@ -236,6 +236,18 @@ def test_validate_says_where_a_file_is_broken(program: Runner, config: Path) -> 
     assert (ran.code, fault["code"], fault["line"], fault["column"]) == (1, "config_tabs", 2, 1)
 
 
+def test_validate_names_a_link_that_leads_nowhere(program: Runner, config: Path) -> None:
+    """Hermes runs on defaults there; whoever made the link meant a file."""
+    config.unlink(missing_ok=True)
+    config.symlink_to("/nonexistent/config.yaml")
+
+    ran = program("config", "validate", "--json")
+
+    (fault,) = ran.json["data"]["faults"]
+    assert (ran.code, fault["severity"]) == (1, "error")
+    assert "/nonexistent/config.yaml" in fault["message"]
+
+
 def test_validate_is_content_with_a_good_file(program: Runner, config: Path) -> None:
     """Warnings do not count unless --strict."""
     assert program("config", "validate").out == f"{config} is as it should be.\n"

@@ -342,6 +342,12 @@ class TestLooking:
 
         assert (ran.code, ran.json["data"]["found"], ran.json["errors"][0]["code"]) == (1, False, "env_absent")
 
+    def test_what_cannot_be_set_is_not_advised(self, program: Runner, user: User) -> None:
+        """The fix of an absent name that no variable may have is the rule for names."""
+        fix = program("env", "get", "A-B", "--json").json["errors"][0]["fix"]
+
+        assert fix == "letters, digits and _, not beginning with a digit"
+
     def test_a_secret_does_not_leave_by_itself(self, program: Runner, user: User) -> None:
         """A pipe gets a refusal and no mark that a script would take for the key; a terminal the last characters."""
         user.write_env(f"CANON_API_KEY={KEY}\n")

@@ -246,6 +246,7 @@ def test_another_encoding_is_refused() -> None:
         ),
         pytest.param("a: 1\n", ("set", "a.b", 2), "config_kind", 1, "a mapping", id="below a value"),
         pytest.param("l: [1, 2]\n", ("set", "l[2]", 2), "config_index", 1, "2 items", id="BR-05 index out of range"),
+        pytest.param("l: [1, 2]\n", ("set", f"l[{'9' * 30}]", 2), "config_index", 1, "2 items", id="BR-05 however far"),
         pytest.param("a: {b: 1}\n", ("set", "a[0]", 2), "config_kind", 1, "no index", id="BR-05 index into a mapping"),
         pytest.param(
             "a: |\n  x", ("set", "b", 2), "config_engine", None, "line end", id="behind a block text at the end"
