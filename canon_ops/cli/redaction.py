@@ -107,11 +107,16 @@ class Redactor:
 
     def _without_beginnings(self, text: str) -> str:
         """A text that was cut short may end in the middle of a secret, where its value is not found any more."""
-        for dots in _CUT.finditer(text) if "\u2026" in text or "..." in text else ():
-            before = text[: dots.start()]
-            for value in self._values:
-                kept = next((n for n in range(len(value) - 1, _SHORTEST - 1, -1) if before.endswith(value[:n])), 0)
-                if kept:
-                    text = f"{before[:-kept]}{SECRET_MARK}{text[dots.start() :]}"
-                    return self._without_beginnings(text)
-        return text
+        if "\u2026" not in text and "..." not in text:
+            return text
+        done, rest = "", 0
+        for dots in _CUT.finditer(text):
+            done, rest = f"{self._without_beginning(done + text[rest : dots.start()])}{dots[0]}", dots.end()
+        return done + text[rest:]
+
+    def _without_beginning(self, cut: str) -> str:
+        for value in self._values:
+            for kept in range(len(value) - 1, _SHORTEST - 1, -1):
+                if cut.endswith(value[:kept]):
+                    return f"{cut[:-kept]}{SECRET_MARK}"
+        return cut
