@@ -8,7 +8,8 @@ with the old texts, so it can be undone too.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -65,17 +66,28 @@ class History:
 
     def records(self) -> tuple[Record, ...]:
         """Every readable entry, newest first."""
+        return tuple(found for found in self._entries() if isinstance(found, Record))
+
+    def unreadable(self) -> tuple[Path, ...]:
+        """The folders of the other entries, newest first: damaged, or of a newer release."""
+        return tuple(found for found in self._entries() if isinstance(found, Path))
+
+    def _entries(self) -> Iterator[Record | Path]:
         try:
             names = sorted((path.name for path in self.folder.iterdir()), reverse=True)
         except FileNotFoundError:
-            return ()
+            return
         except OSError as error:
             raise explain(error, self.folder, verb="read") from error
-        found: list[Record] = []
         for name in names:
-            with contextlib.suppress(CanonOpsError, ValueError):  # an entry of a newer release, or one being removed
-                found.append(Record.from_json(read_optional(self.folder / name / "entry.json") or b""))
-        return tuple(found)
+            entry = self.folder / name
+            try:
+                data = read_optional(entry / "entry.json")
+                if data is not None:  # else it is being removed
+                    yield Record.from_json(data)
+            except (CanonOpsError, ValueError):
+                if not os.path.isfile(entry):  # noqa: PTH113  # of a closed folder, is_file() raises
+                    yield entry
 
     def find(self, identity: str) -> Record:
         """The entry with this id, or the only one whose id begins with it.

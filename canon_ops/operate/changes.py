@@ -30,7 +30,17 @@ from canon_ops.operate.interrupted import (
 )
 from canon_ops.operate.writing import Writing, Written
 
-__all__ = ["Change", "Look", "NothingButPackages", "Undone", "changes_of", "find_change", "list_changes", "undo_change"]
+__all__ = [
+    "Change",
+    "Look",
+    "NothingButPackages",
+    "Undone",
+    "changes_of",
+    "find_change",
+    "list_changes",
+    "undo_change",
+    "unreadable_entries",
+]
 
 State = Literal["done", "undone", "undo", "kept", "abandoned", "interrupted"]
 
@@ -92,12 +102,18 @@ def list_changes(home: HermesHome, environ: Mapping[str, str]) -> tuple[Change, 
     return tuple(sorted(found, key=lambda change: change.id, reverse=True))
 
 
+def unreadable_entries(home: HermesHome, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The folders of the entries that :func:`list_changes` leaves out, newest first; it raises the same."""
+    found = [entry for folder in history_folders(home, environ) for entry in History(folder).unreadable()]
+    return tuple(sorted(found, key=lambda entry: entry.name, reverse=True))
+
+
 def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | None = None) -> Change:
     """The entry with this id, or the only one whose id begins with it; None is the newest that can be undone.
 
     Raises:
         UsageError: the id is empty: every id begins with that.
-        NoSuchEntry: there is none, or more than one.
+        NoSuchEntry: there is none, or more than one; or one that cannot be read is newer than the newest.
     """
     if identity == "":
         raise UsageError("ID is empty", fix=home.own_command("history list"))
@@ -106,6 +122,13 @@ def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | No
         matches = [change for change in changes if change.state == "done"][:1]
         if not matches:
             raise NoSuchEntry("There is nothing to undo", fix=home.own_command("history list"))
+        newer = [entry for entry in unreadable_entries(home, environ) if entry.name > matches[0].id]
+        if newer:
+            raise NoSuchEntry(
+                f"The entry {newer[0]} cannot be read, so it is unknown which change is the newest",
+                fix=f"{home.own_command(f'undo {matches[0].id}')}   # the newest that can be read",
+                file=str(newer[0]),
+            )
         return matches[0]
     matches = [change for change in changes if change.id.startswith(identity)]
     if len(matches) != 1:

@@ -14,7 +14,7 @@ from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.files.history import NoSuchEntry
-from canon_ops.operate.changes import Change, changes_of, find_change, list_changes, undo_change
+from canon_ops.operate.changes import Change, changes_of, find_change, list_changes, undo_change, unreadable_entries
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.interrupted import FinishedChange, finish_changes
 
@@ -77,6 +77,8 @@ def list_command(context: Context, last: int | None) -> Result:
     history.entries and history.days.
     """
     changes = list_changes(context.home, context.environ)[:last]
+    for entry in unreadable_entries(context.home, context.environ):
+        context.say(f"Warning: The entry {entry} cannot be read, so it is not listed.")
     if not changes:
         return Result(ChangeList(()), (Line("Nothing was changed yet.", for_people_only=True),))
     rows = [(each.id, each.command, ", ".join(file.name for file in each.files), each.state) for each in changes]

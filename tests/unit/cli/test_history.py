@@ -121,6 +121,48 @@ def test_an_entry_that_cannot_be_read_holds_nothing_up(program: Runner, config: 
     assert program("config", "set", "a", "1").code == 0
 
 
+@pytest.mark.parametrize(
+    "record", ["", "{", '{"format": 2}', None], ids=["empty", "cut", "of a newer release", "a pipe"]
+)
+def test_an_entry_that_cannot_be_read_is_named(program: Runner, config: Path, record: str | None) -> None:
+    """The list says that it lacks one, and undo does not take an older change for the newest."""
+    older = program("config", "set", "a", "1", "--json").json["data"]["history_id"]
+    newest = program("config", "set", "streaming.enabled", "true", "--json").json["data"]["history_id"]
+    changed, folder = config.read_bytes(), config.parent / ".canon-ops" / "history" / newest
+    (folder / "entry.json").unlink()
+    if record is None:
+        os.mkfifo(folder / "entry.json")
+    else:
+        (folder / "entry.json").write_text(record)
+
+    listed, undone = program("history", "list"), program("undo")
+
+    assert (listed.code, listed.out) == (0, f"{older}\tconfig set a\tconfig.yaml\tdone\n")
+    assert listed.err == f"Warning: The entry {folder} cannot be read, so it is not listed.\n"
+    assert (undone.code, undone.err) == (
+        1,
+        f"Error: The entry {folder} cannot be read, so it is unknown which change is the newest.\n"
+        f"  fix: canon-ops undo {older}   # the newest that can be read\n",
+    )
+    assert config.read_bytes() == changed
+
+
+def test_an_older_entry_that_cannot_be_read_keeps_nothing_from_undo(program: Runner, config: Path) -> None:
+    """The newest change is known; nor does a half-removed entry or a stray file count as one."""
+    older = program("config", "set", "a", "1", "--json").json["data"]["history_id"]
+    before = config.read_bytes()
+    program("config", "set", "b", "1")
+    history = config.parent / ".canon-ops" / "history"
+    (history / older / "entry.json").write_text("{")
+    (history / "x-stray").write_text("")
+    (history / "y-half").mkdir()
+    listed = program("history", "list")
+
+    assert listed.err == f"Warning: The entry {history / older} cannot be read, so it is not listed.\n"
+    assert program("undo").code == 0
+    assert config.read_bytes() == before
+
+
 def test_a_journal_of_somebody_else_keeps_nobody_from_reading(
     program: Runner, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
