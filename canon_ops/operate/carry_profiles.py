@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ from canon_ops.settings.records import client_type_of, parse_records
 __all__ = ["Exported", "Imported", "export_profiles", "import_profiles"]
 
 FORMAT = "canon-ops.profiles/1"
+_WHAT = "exported Canon profiles"
 
 _TRAVELLING = ("agentId", "agentName", "clientType", "registeredAt", *BINDING_FIELDS.values())
 _KEY, _REFERENCE = "apiKey", "apiKeyRef"
@@ -122,7 +124,7 @@ def import_profiles(writing: Writing, file: Path, names: Sequence[str], *, repla
 
     Raises:
         NotFoundError: there is no such file.
-        DamagedFile: the file is neither.
+        DamagedFile: the file is neither, or a profile in it could never be used.
         NoSuchProfile, ForeignProfile, ProfileTaken.
         LockTimeout, ChangedUnderUs, DiskError: nothing was written.
     """
@@ -130,6 +132,8 @@ def import_profiles(writing: Writing, file: Path, names: Sequence[str], *, repla
     wanted = {name: _offered(offered, name, file) for name in names} or {
         name: entry for name, entry in offered.items() if client_type_of(entry) in (None, CLIENT_TYPE)
     }
+    for name, entry in wanted.items():
+        _refuse_unusable(name, entry.get(_KEY), file)
     done: dict[str, list[str]] = {}
 
     def take(agents: AgentsFile) -> AgentsFile:
@@ -206,8 +210,26 @@ def _refuse_what_is_in_use(writing: Writing, file: Path) -> None:
         raise FileExists(f"{file} is in use here", fix="give another name", file=str(file))
 
 
+def _refuse_unusable(name: str, key: object, file: Path) -> None:
+    """Refuse a name that nobody can type and a key that no header can carry."""
+    why = ""
+    if not name.strip():
+        why = f"{file} has a profile with an empty name"
+    elif _has_control(name):
+        why = f"{file} has a profile whose name has control characters: {name!r}"
+    elif key is not None and not isinstance(key, str):
+        why = f"{_KEY} of the profile {name} in {file} is no text"
+    elif key is not None and _has_control(key):
+        why = f"{_KEY} of the profile {name} in {file} has a line break or a control character"
+    if why:
+        raise DamagedFile(_WHAT, str(file), why)
+
+
+def _has_control(text: str) -> bool:
+    return any(unicodedata.category(character) == "Cc" for character in text)
+
+
 def _read(file: Path) -> dict[str, dict[str, object]]:
-    what = "exported Canon profiles"
     data = read_optional(file)
     if data is None:
         raise NotFoundError(f"There is no file {file}", fix=f"ls -l {shlex.quote(str(file.parent))}", file=str(file))
@@ -217,9 +239,11 @@ def _read(file: Path) -> dict[str, dict[str, object]]:
         root = None
     if isinstance(root, dict) and "format" in root:
         if root["format"] != FORMAT:
-            raise DamagedFile(what, str(file), f"{file} has the format {root['format']!r}; this version reads {FORMAT}")
+            raise DamagedFile(
+                _WHAT, str(file), f"{file} has the format {root['format']!r}; this version reads {FORMAT}"
+            )
         data = json.dumps(root.get("profiles")).encode()
-    entries = parse_records(data, what=what, file=str(file))
+    entries = parse_records(data, what=_WHAT, file=str(file))
     return {name: {key: value for key, value in entry.items() if key != _REFERENCE} for name, entry in entries.items()}
 
 

@@ -515,6 +515,35 @@ class TestExportAndImport:
         assert program("profile", "import", str(file)).code == 1
         assert user.agents_file.read_bytes() == before
 
+    @pytest.mark.parametrize(
+        ("name", "key", "why"),
+        [
+            ("", OTHER_KEY, "{file} has a profile with an empty name"),
+            (" ", OTHER_KEY, "{file} has a profile with an empty name"),
+            ("a\x1b[2J", OTHER_KEY, "{file} has a profile whose name has control characters: 'a\\x1b[2J'"),
+            ("new", [OTHER_KEY], "apiKey of the profile new in {file} is no text"),
+            ("new", f"{OTHER_KEY}\nx", "apiKey of the profile new in {file} has a line break or a control character"),
+        ],
+        ids=["no name", "a blank name", "control characters", "a list", "two lines"],
+    )
+    def test_a_profile_that_nobody_could_use_is_refused(
+        self, program: Runner, user: User, tmp_path: Path, name: str, key: object, why: str
+    ) -> None:
+        """With a sentence, before anything is written, and without the key."""
+        file = tmp_path / "in.json"
+        file.write_text(json.dumps({"good": profile_entry(), name: {**profile_entry(), "apiKey": key}}))
+        before = user.agents_file.read_bytes()
+
+        ran = program("profile", "import", str(file))
+
+        assert (ran.code, ran.err) == (
+            1,
+            f"Error: Could not read exported Canon profiles: {why.format(file=file)}; the file is left as it is.\n"
+            f"  fix: repair {file} by hand, or move it away\n",
+        )
+        assert OTHER_KEY not in ran.out + ran.err
+        assert user.agents_file.read_bytes() == before
+
     def test_a_file_that_is_not_there_is_not_to_be_repaired(self, program: Runner, user: User, tmp_path: Path) -> None:
         """The advice is about what is there."""
         ran = program("profile", "import", str(tmp_path / "gone.json"))
