@@ -22,6 +22,7 @@ from canon_ops.doctor.examination import Examination, FactMissing
 from canon_ops.errors import CanonOpsError, ExitCode
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.runtime.abandonable import AbandonableThreads
+from canon_ops.runtime.wakeful import run_wakeful
 
 __all__ = ["Diagnosis", "Verdict", "diagnose", "examine"]
 
@@ -104,7 +105,7 @@ def diagnose(checks: Sequence[Check], examination: Examination) -> Diagnosis:
         asyncio.get_running_loop().set_default_executor(AbandonableThreads("doctor"))
         return await examine(checks, examination)
 
-    return asyncio.run(on_threads_that_may_hang())
+    return run_wakeful(on_threads_that_may_hang())
 
 
 async def examine(checks: Sequence[Check], examination: Examination) -> Diagnosis:

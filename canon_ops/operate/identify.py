@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from canon_ops.client.api import CanonApi
 from canon_ops.client.errors import ApiError
 from canon_ops.client.health import verify_environment
 from canon_ops.errors import CredentialError
 from canon_ops.runtime.clock import Clock
+from canon_ops.runtime.wakeful import run_wakeful
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.secret import Secret
 from canon_ops.wire.agents import AgentIdentity
@@ -38,7 +37,7 @@ def identify(
             return await api.me()
 
     try:
-        return asyncio.run(ask())
+        return run_wakeful(ask())
     except ApiError as exc:
         if isinstance(exc, CredentialError):
             exc.fix = fix

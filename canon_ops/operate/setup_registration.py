@@ -5,7 +5,6 @@ This part asks and tells; the order of calls and writes is :mod:`canon_ops.opera
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,6 +35,7 @@ from canon_ops.operate.setup_questions import (
 )
 from canon_ops.operate.setup_stage import SetupStage, endpoint_answers
 from canon_ops.operate.setup_trouble import ask_what_now
+from canon_ops.runtime.wakeful import run_wakeful
 from canon_ops.settings.environments import Connection
 from canon_ops.settings.pending import Due, PendingRegistration, Wanted
 from canon_ops.settings.profiles import AgentProfile
@@ -223,7 +223,7 @@ def _run(stage: SetupStage, wanted: Wanted, watch: Watch) -> Registration:
 
     try:
         with stage.prompts.progress(f"Registering {wanted.profile} with Canon") as show:
-            state = asyncio.run(carry_out())
+            state = run_wakeful(carry_out())
     except BaseException as exc:
         if not isinstance(exc, Exception) and run is not None and run.is_with_canon:  # Ctrl-C, or a signal
             stage.prompts.note(_stays(stage, run.state))

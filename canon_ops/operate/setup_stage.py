@@ -6,7 +6,6 @@ anybody is asked anything. Its network calls run in event loops of their own.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ from canon_ops.operate.setup_answers import BadAnswer, SetupAnswers, SetupResult
 from canon_ops.operate.setup_trouble import reach_it, until_it_works
 from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import Clock, SystemClock
+from canon_ops.runtime.wakeful import run_wakeful
 from canon_ops.settings.credentials import Resolution, chosen_profile, load_profiles
 from canon_ops.settings.environments import Connection, connection_for
 from canon_ops.settings.profiles import BOOTSTRAP_VARIABLE, KeyReference
@@ -139,7 +139,7 @@ class SetupStage:
 
         def ask_it() -> None:
             with self.prompts.progress(f"Checking {connection.environment_id} at {connection.base_url}"):
-                asyncio.run(verify_environment(connection, clock=clock, timeout_s=timeout_s, cure=reach_it))
+                run_wakeful(verify_environment(connection, clock=clock, timeout_s=timeout_s, cure=reach_it))
 
         if connection not in self._verified:
             until_it_works(self.prompts, ask_it)

@@ -100,11 +100,16 @@ def test_a_check_that_hangs_in_its_thread_holds_up_nothing(examination: Examinat
     assert [verdict.finding.status for verdict in diagnosis.verdicts] == [Status.UNKNOWN, Status.OK]
 
 
+@pytest.mark.parametrize("delivered_to", ["process", "thread"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_a_run_that_hangs(number: signal.Signals, code: int, tmp_path: Path) -> None:
-    """SIGTERM and Ctrl-C reach the loop while a check hangs, and nothing joins its thread afterwards."""
+def test_a_signal_ends_a_run_that_hangs(number: signal.Signals, code: int, delivered_to: str, tmp_path: Path) -> None:
+    """SIGTERM and Ctrl-C reach the loop while a check hangs, and nothing joins its thread afterwards.
+
+    A signal that another thread got does not end the waiting of the main one, as little as one that comes just before.
+    """
+    to_itself = f"signal.pthread_kill(threading.get_ident(), {int(number)})" if delivered_to == "thread" else "pass"
     script = f"""
-import os, sys, threading
+import os, signal, sys, threading, time
 from canon_ops.cli.errors import failure_of
 from canon_ops.cli.run import signals_raise
 from canon_ops.doctor.check import Check
@@ -115,6 +120,8 @@ from canon_ops.hermes.host_call import _DESCRIBE_S, _DISCOVER_S, _FACTS_S, _IMPO
 
 def hang(_):
     os.write(1, b"hangs\\n")  # a print would hold a lock that the end of Python waits for
+    time.sleep(0.2)  # until the loop waits
+    {to_itself}
     threading.Event().wait()
 
 environ = {{"HOME": {str(tmp_path)!r}}}
@@ -127,7 +134,8 @@ except BaseException as exc:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "hangs\n"
 
-        process.send_signal(number)
+        if delivered_to == "process":
+            process.send_signal(number)
 
         assert process.wait(10) == code
 
