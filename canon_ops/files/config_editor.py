@@ -21,6 +21,7 @@ import yaml
 
 from canon_ops.files.config_refusals import (
     ConfigRefused,
+    NestedTooDeeply,
     NoSuchIndex,
     NoSuchKey,
     WrongKind,
@@ -31,7 +32,8 @@ from canon_ops.files.config_refusals import (
 )
 from canon_ops.files.engine import Engine, EngineFault, YamlEdit
 from canon_ops.files.yaml_layout import Layout, Way, find_way, lay_out
-from canon_ops.files.yaml_path import Path, format_path
+from canon_ops.files.yaml_nesting import levels
+from canon_ops.files.yaml_path import MOST_NESTED, Path, format_path
 from canon_ops.files.yaml_plans import Planner
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove, prove_rewrite
 from canon_ops.files.yaml_reader import ConfigSyntaxError, YamlText, construct, read_yaml, same
@@ -287,6 +289,8 @@ class ConfigDocument:
 
     def _apply(self, change: Change, way: Way | None) -> ConfigDocument:
         """Carry out one change: byte for byte as planned, or, where that was allowed, by writing the document anew."""
+        if not isinstance(change, Dropped):
+            self._refuse_nesting(len(change.at) if isinstance(change, Replaced) else len(change.parent) + 1, change.value)
         planner = Planner(self.layout, self._engine)
         try:
             plan = planner.plan(change, way)
@@ -309,6 +313,15 @@ class ConfigDocument:
             gone = planner.inside(way) if way is not None and isinstance(change, Replaced) else (0, 0)
             prove_rewrite(self.layout, document.layout, gone=gone, change=change)
         return document
+
+    def _refuse_nesting(self, above: int, value: Any) -> None:
+        """Refuse ``value`` where ``above`` levels and its own are more than there may be."""
+        if (total := above + levels(value)) > MOST_NESTED:
+            raise NestedTooDeeply(
+                f"{self.file} would be nested {total} deep by this value, and {MOST_NESTED} is the most",
+                fix="give it fewer levels, or keep it as a text: --type str",
+                file=self.file,
+            )
 
     def with_text(self, text: str) -> ConfigDocument:
         """Another text (without byte-order mark) of the same file, to be edited in the same way.

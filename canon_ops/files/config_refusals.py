@@ -38,6 +38,12 @@ class ConfigRefused(RefusedError):
     code: ClassVar[str] = "config_refused"
 
 
+class NestedTooDeeply(ConfigRefused):
+    """The value would be nested deeper than anybody reads it."""
+
+    code: ClassVar[str] = "config_nesting"
+
+
 class DuplicateKey(ConfigRefused):
     """The key is there more than once; Hermes reads the last."""
 

@@ -11,9 +11,14 @@ from typing import ClassVar
 from canon_ops.errors import UsageError
 from canon_ops.lean import late_pattern
 
-__all__ = ["BadPath", "Path", "format_path", "parse_path"]
+__all__ = ["MOST_NESTED", "BadPath", "Path", "format_path", "parse_path"]
 
 Path = tuple[str | int, ...]
+
+# Whoever walks through values calls himself once or twice a level, and Python ends that at a thousand calls, fewer where
+# many stand on the stack already: the same text would be read in one place and be a fault in another. The editing engine
+# ends at 256. So there is one number for all, far above what anybody writes.
+MOST_NESTED = 250
 
 _BARE = late_pattern(r"""[^.\[\]"'\s][^.\[\]"']*""")
 _INDEX = late_pattern(r"\[\s*(\d{1,1000})\s*\]")
@@ -31,7 +36,7 @@ def parse_path(text: str) -> Path:
     """Split a path into keys (text) and indexes (numbers).
 
     Raises:
-        BadPath: empty, an empty part, an unclosed quote or bracket.
+        BadPath: empty, an empty part, an unclosed quote or bracket, or more parts than values may be nested.
     """
     parts: list[str | int] = []
     position = 0
@@ -47,6 +52,11 @@ def parse_path(text: str) -> Path:
             position += 1
         key, position = _read_key(text, position)
         parts.append(key)
+    if len(parts) > MOST_NESTED:
+        raise BadPath(
+            f"the path has {len(parts):,} parts, and a configuration nests {MOST_NESTED} at most",
+            fix="name a place with fewer parts",
+        )
     if not parts:
         raise BadPath("an empty path names nothing", fix="for example: plugins.enabled")
     return tuple(parts)

@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 import yaml
 
 from canon_ops.errors import RefusedError
+from canon_ops.files.yaml_nesting import first_too_deep
+from canon_ops.files.yaml_path import MOST_NESTED
 from canon_ops.files.yaml_repetition import MOST_REPEATED, written_out
 from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.encodings import as_utf8
@@ -182,8 +184,9 @@ def read_yaml(data: bytes, file: str, *, new: str | None = None) -> YamlText:
     bom = BOM if text.startswith(BOM) else ""
     text = text[len(bom) :]
     unseen = text if new is None else new
-    if _may_be_deep(unseen):
-        _compose(text, yaml.SafeLoader, file)  # refuses it; the C loader would end the process
+    may_be_deep = _may_be_deep(unseen)
+    if may_be_deep:
+        _compose(text, yaml.SafeLoader, file)  # refuses what would make the C loader end the process
     root = _compose(text, _C_LOADER or yaml.SafeLoader, file)
     if _C_LOADER and _may_be_disputed(unseen):
         _refuse_dispute(root, _compose_for_gateway(text, file), file)
@@ -200,6 +203,8 @@ def read_yaml(data: bytes, file: str, *, new: str | None = None) -> YamlText:
         )
     if "*" in text:
         _refuse_repetition(root, file)
+    if may_be_deep or "*" in text:
+        _refuse_nesting(root, file)
     found = YamlText(text, bom, root, file)
     if new is None:
         _build_once(found)
@@ -221,6 +226,18 @@ def _may_be_disputed(text: str) -> bool:
     if not is_odd and not any(map(text.__contains__, "?!|>")):
         return False
     return bool(is_odd or (_DISPUTED.search(text) and _DISPUTED.search(_COMMENT.sub("", text))))
+
+
+def _refuse_nesting(root: yaml.Node, file: str) -> None:
+    deep = first_too_deep(root)
+    if deep is not None:
+        line, column = int(deep.start_mark.line) + 1, int(deep.start_mark.column) + 1
+        raise _too_deep(file, f"{file} is nested more than {MOST_NESTED} deep at line {line}", line, column)
+
+
+def _too_deep(file: str, what: str, line: int | None = None, column: int | None = None) -> ConfigSyntaxError:
+    where = f"{file}:{line}" if line else file
+    return ConfigSyntaxError(what, fix=f"give it fewer levels: {where}", file=file, line=line, column=column)
 
 
 def _compose_for_gateway(text: str, file: str) -> yaml.Node | None:
@@ -366,9 +383,7 @@ def _compose(text: str, loader: Any, file: str) -> yaml.Node | None:
             column=position - (text.rfind("\n", 0, position) + 1) + 1,
         ) from error
     except RecursionError as error:
-        raise ConfigSyntaxError(
-            f"{file} is nested too deeply to be read", fix=f"repair {file} by hand", file=file
-        ) from error
+        raise _too_deep(file, f"{file} is nested too deeply to be read") from error
 
 
 def _line(mark: Any) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import yaml
 
-__all__ = ["MOST_REPEATED", "written_out"]
+__all__ = ["MOST_REPEATED", "parts_of", "written_out"]
 
 MOST_REPEATED = 100_000  # nodes beyond those that stand in the text; the longest configuration seen has two thousand
 
@@ -29,9 +29,9 @@ def written_out(root: yaml.Node) -> tuple[int, yaml.Node | None]:
     while waiting:
         node, is_left = waiting.pop()
         if is_left:
-            sizes[id(node)] = min(1 + sum(sizes[id(part)] for part in _parts(node)), _ENOUGH)
+            sizes[id(node)] = min(1 + sum(sizes[id(part)] for part in parts_of(node)), _ENOUGH)
         elif id(node) not in sizes:
-            parts = _parts(node)
+            parts = parts_of(node)
             sizes[id(node)] = 0 if parts else 1  # 0: being walked through
             if parts:
                 waiting.append((node, True))
@@ -41,7 +41,8 @@ def written_out(root: yaml.Node) -> tuple[int, yaml.Node | None]:
     return sizes[id(root)] - len(sizes), None
 
 
-def _parts(node: yaml.Node) -> list[yaml.Node]:
+def parts_of(node: yaml.Node) -> list[yaml.Node]:
+    """The nodes directly in ``node``: keys and values, or items; a scalar has none."""
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
