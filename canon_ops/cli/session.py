@@ -173,8 +173,11 @@ class Session:
             self.say(f"Warning: {told(each)}")
             self.say(f"  fix: {home.own_command('history finish')}")
 
-    def preferences(self) -> Preferences:
+    def preferences(self, *, mending: bool = False) -> Preferences:
         """What the operator likes; what their file sets and nobody knows is told once.
+
+        Args:
+            mending: pass over values of the file that cannot be meant, from here on.
 
         Raises:
             BadPreference, PreferencesDamaged: the file or a variable cannot be meant.
@@ -182,7 +185,7 @@ class Session:
         if self._preferences is None:
             from canon_ops.operate.preferences import read_preferences
 
-            self._preferences = read_preferences(self.environ)
+            self._preferences = read_preferences(self.environ, mending=mending)
             for warning in self._preferences.warnings:
                 self.say(f"Warning: {warning}")
         return self._preferences

@@ -66,11 +66,11 @@ class Preference:
     allowed: tuple[str, ...] = ()
     minimum: float | None = None
 
-    def parse(self, text: str) -> Scalar:
-        """The value that a variable or a command line means.
+    def parse(self, text: str, *, variable: bool = False) -> Scalar:
+        """The value that a command line means, or this preference's variable.
 
         Raises:
-            BadPreference.
+            BadPreference: with what mends it.
         """
         word = text.strip()
         value: Scalar = word
@@ -86,13 +86,19 @@ class Preference:
                     pass
         except ValueError:
             pass
-        return self.check(value, self.variable)
+        if variable:
+            return self.check(value, self.variable, fix=f"unset {self.variable}")
+        return self.check(value)
 
-    def check(self, value: object, where: str) -> Scalar:
+    def check(self, value: object, where: str = "", *, fix: str | None = None) -> Scalar:
         """``value`` itself when it fits.
 
+        Args:
+            where: it stands, when that is not the command line.
+            fix: None for the command that sets the preference to its default.
+
         Raises:
-            BadPreference: with the place where it stands.
+            BadPreference: with the place.
         """
         match self.default:
             case bool():
@@ -104,12 +110,13 @@ class Preference:
             case _:
                 fits, wanted = isinstance(value, int | float) and not isinstance(value, bool), "a number"
         low = self.minimum
-        if fits and low is not None and not (isinstance(value, int | float) and low <= value < float("inf")):
-            fits, wanted = False, f"{wanted} from {low:g}"
+        if low is not None:
+            fits = fits and isinstance(value, int | float) and low <= value < float("inf")
+            wanted = f"{wanted} from {low:g}"
         if not fits or not isinstance(value, str | int | float | bool):
             raise BadPreference(
-                f"{self.name} cannot be {value!r} ({where}); it must be {wanted}",
-                fix=f"canon-ops preferences set {self.name} {str(self.default).lower()}",
+                f"{self.name} cannot be {value!r}{where and f' ({where})'}; it must be {wanted}",
+                fix=fix or f"canon-ops preferences set {self.name} {str(self.default).lower()}",
             )
         return value
 
@@ -250,8 +257,12 @@ def preferences_file(environ: Mapping[str, str]) -> Path:
     return folder / "canon-ops" / "settings.toml"
 
 
-def read_preferences(environ: Mapping[str, str]) -> Preferences:
+def read_preferences(environ: Mapping[str, str], *, mending: bool = False) -> Preferences:
     """Every preference as it counts in this environment; nothing is created.
+
+    Args:
+        mending: for the commands that edit the file, which must not be stopped by what they are about to mend: a value
+            in it that cannot be meant is not there.
 
     Raises:
         PreferencesDamaged, BadPreference: the file, or a value in it or in a variable, cannot be meant.
@@ -260,8 +271,18 @@ def read_preferences(environ: Mapping[str, str]) -> Preferences:
     file = preferences_file(environ)
     data = read_optional(file)
     values = PreferencesDocument.parse(data, file).values if data else {}
+    if mending:
+        values = {name: value for name, value in values.items() if name not in _BY_NAME or _fits(name, value)}
     in_force = tuple(_in_force(preference, environ, values, file) for preference in PREFERENCES)
     return Preferences(file, in_force, tuple(name for name in values if name not in _BY_NAME))
+
+
+def _fits(name: str, value: object) -> bool:
+    try:
+        _BY_NAME[name].check(value)
+    except BadPreference:
+        return False
+    return True
 
 
 def _in_force(
@@ -269,7 +290,7 @@ def _in_force(
 ) -> PreferenceInForce:
     name = preference.name
     if text := environ.get(preference.variable, "").strip():
-        return PreferenceInForce(name, preference.parse(text), "variable", preference.help)
+        return PreferenceInForce(name, preference.parse(text, variable=True), "variable", preference.help)
     if name in values:
         return PreferenceInForce(name, preference.check(values[name], str(file)), "file", preference.help)
     return PreferenceInForce(name, preference.default, "default", preference.help)

@@ -54,6 +54,7 @@ def list_command(context: Context) -> Result:
 def set_command(context: Context, write: WriteOptions, name: str, value: str) -> Result:
     """Set one of this tool's own settings; comments and everything else in the file stay."""
     preference = find_preference(name)
+    context.session.preferences(mending=True)
     writing = context.writing(f"preferences set {name}", write)
     done = edit_preference(writing, preference, preference.parse(value))
     return Result(done, _view(done, write))
@@ -69,6 +70,7 @@ def set_command(context: Context, write: WriteOptions, name: str, value: str) ->
 @click.argument("name", type=_NAMES)
 def unset_command(context: Context, write: WriteOptions, name: str) -> Result:
     """Drop one of this tool's own settings, so that its default counts."""
+    context.session.preferences(mending=True)
     done = edit_preference(context.writing(f"preferences unset {name}", write), find_preference(name), None)
     return Result(done, _view(done, write))
 

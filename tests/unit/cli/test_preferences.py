@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,51 @@ def test_a_file_that_is_no_toml_stops_what_would_need_it(program: Runner, home: 
     assert ran.code == 1
     assert f"  at {settings(home)}:1" in ran.err
     assert settings(home).read_text() == "[a\n"
+
+
+@pytest.mark.parametrize("values", [{"history.entries": '"x"'}, {"history.entries": "0", "lock.timeout": "true"}], ids=len)
+def test_a_value_that_cannot_be_meant_is_cured_by_the_command_that_is_named(
+    program: Runner, home: Path, values: dict[str, str]
+) -> None:
+    """Other commands that write refuse and name a command; that one is not stopped by what it mends."""
+    settings(home).parent.mkdir(parents=True)
+    tables = [f"[{name.split('.')[0]}]  # mine\n{name.split('.')[1]} = {value}\n" for name, value in values.items()]
+    settings(home).write_text("".join(tables))
+
+    for _ in values:
+        refused = program("env", "set", "CANON_HOME_CHANNEL", "c_1")
+        fix = next(line.split("fix: ", 1)[1] for line in refused.err.splitlines() if "fix: " in line)
+        assert refused.code == 2
+        assert program(*shlex.split(fix)[1:]).code == 0
+
+    assert program("env", "set", "CANON_HOME_CHANNEL", "c_1").code == 0
+    assert settings(home).read_text().count("# mine") == len(values)
+
+
+def test_a_value_that_cannot_be_meant_can_be_dropped(program: Runner, home: Path) -> None:
+    """unset takes it out."""
+    settings(home).parent.mkdir(parents=True)
+    settings(home).write_text("[history]\nentries = []\ndays = 7\n")
+
+    assert program("preferences", "unset", "history.entries").code == 0
+    assert settings(home).read_text() == "[history]\ndays = 7\n"
+
+
+def test_a_variable_that_cannot_be_meant_is_to_be_unset(
+    program: Runner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No command can change a variable of the caller; setting the file would be beaten by it."""
+    monkeypatch.setenv("CANON_OPS_LOCK_TIMEOUT", "soon")
+
+    ran = program("env", "set", "CANON_HOME_CHANNEL", "c_1")
+
+    assert ran.code == 2
+    assert "lock.timeout cannot be 'soon' (CANON_OPS_LOCK_TIMEOUT)" in ran.err
+    assert "fix: unset CANON_OPS_LOCK_TIMEOUT\n" in ran.err
+
+
+def test_a_wrong_word_is_not_laid_to_the_variable(program: Runner, home: Path) -> None:
+    """What was given on the command line is not said to stand elsewhere."""
+    ran = program("preferences", "set", "lock.timeout", "soon")
+
+    assert "lock.timeout cannot be 'soon'; it must be a number from 0" in ran.err
