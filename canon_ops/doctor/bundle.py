@@ -188,8 +188,9 @@ def _installation(home: HermesHome) -> str | None:
 
 
 def _history(home: HermesHome) -> str | None:
-    records = History(home.path).records()
-    rows = [f"{one.id}  {one.label}  {', '.join(file.path for file in one.files)}" for one in records]
+    history = History(home.path)
+    rows = [f"{one.id}  {one.label}  {', '.join(file.path for file in one.files)}" for one in history.records()]
+    rows += [f"{entry.name}  cannot be read" for entry in history.unreadable()]
     return "\n".join([*rows, ""]) if rows else None
 
 

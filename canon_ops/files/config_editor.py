@@ -290,7 +290,9 @@ class ConfigDocument:
     def _apply(self, change: Change, way: Way | None) -> ConfigDocument:
         """Carry out one change: byte for byte as planned, or, where that was allowed, by writing the document anew."""
         if not isinstance(change, Dropped):
-            self._refuse_nesting(len(change.at) if isinstance(change, Replaced) else len(change.parent) + 1, change.value)
+            self._refuse_nesting(
+                len(change.at) if isinstance(change, Replaced) else len(change.parent) + 1, change.value
+            )
         planner = Planner(self.layout, self._engine)
         try:
             plan = planner.plan(change, way)

@@ -113,7 +113,8 @@ def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | No
 
     Raises:
         UsageError: the id is empty: every id begins with that.
-        NoSuchEntry: there is none, or more than one; or one that cannot be read is newer than the newest.
+        NoSuchEntry: there is none, or more than one, or it cannot be read; or one that cannot be read is newer than the
+            newest.
     """
     if identity == "":
         raise UsageError("ID is empty", fix=home.own_command("history list"))
@@ -130,10 +131,19 @@ def find_change(home: HermesHome, environ: Mapping[str, str], identity: str | No
                 file=str(newer[0]),
             )
         return matches[0]
+    if exact := [change for change in changes if change.id == identity]:
+        return exact[0]
     matches = [change for change in changes if change.id.startswith(identity)]
-    if len(matches) != 1:
-        count = "no entry" if not matches else f"{len(matches)} entries"
-        raise NoSuchEntry(f"The history has {count} of the id {identity}", fix=home.own_command("history list"))
+    unreadable = [entry for entry in unreadable_entries(home, environ) if entry.name.startswith(identity)]
+    if len(unreadable) == 1 and not matches:
+        raise NoSuchEntry(
+            f"The entry {unreadable[0]} cannot be read: it is damaged, or a newer release wrote it",
+            fix=home.own_command("history list"),
+            file=str(unreadable[0] / "entry.json"),
+        )
+    if (count := len(matches) + len(unreadable)) != 1:
+        what = f"{count} entries" if count else "no entry"
+        raise NoSuchEntry(f"The history has {what} of the id {identity}", fix=home.own_command("history list"))
     return matches[0]
 
 

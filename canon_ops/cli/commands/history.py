@@ -23,9 +23,14 @@ __all__ = ["finish_command", "list_command", "show_command", "undo_command"]
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """``data`` of ``canon-ops.history.list/1``; the newest comes first."""
+    """``data`` of ``canon-ops.history.list/1``; the newest comes first.
+
+    Attributes:
+        unreadable: the folders of entries that are damaged or of a newer release, and so not among ``changes``.
+    """
 
     changes: tuple[Change, ...]
+    unreadable: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,15 @@ def list_command(context: Context, last: int | None) -> Result:
     history.entries and history.days.
     """
     changes = list_changes(context.home, context.environ)[:last]
-    for entry in unreadable_entries(context.home, context.environ):
+    unreadable = unreadable_entries(context.home, context.environ)
+    for entry in unreadable:
         context.say(f"Warning: The entry {entry} cannot be read, so it is not listed.")
     if not changes:
-        return Result(ChangeList(()), (Line("Nothing was changed yet.", for_people_only=True),))
+        return Result(ChangeList((), unreadable), (Line("Nothing was changed yet.", for_people_only=True),))
     rows = [(each.id, each.command, ", ".join(file.name for file in each.files), each.state) for each in changes]
-    return Result(ChangeList(changes), (Table(("id", "command", "files", "state"), rows, whole=frozenset({0})),))
+    return Result(
+        ChangeList(changes, unreadable), (Table(("id", "command", "files", "state"), rows, whole=frozenset({0})),)
+    )
 
 
 @declare("history show", data=ChangeReport, examples=("canon-ops history show 20260101T120000.000Z-1a2b",))

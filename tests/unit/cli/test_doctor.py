@@ -281,6 +281,19 @@ def test_a_configuration_that_nobody_can_read_stays_out(program: Runner, talkati
     assert SECRETS["config"] not in "".join(archive.read(name).decode() for name in archive.namelist())
 
 
+def test_a_bundle_names_entries_of_the_history_that_cannot_be_read(
+    program: Runner, talkative: Path, tmp_path: Path
+) -> None:
+    """Whoever helps sees that the list has a hole."""
+    kept = [program("config", "set", key, "1", "--json").json["data"]["history_id"] for key in ("a", "b")]
+    (talkative / ".canon-ops" / "history" / kept[1] / "entry.json").write_text("{")
+
+    program("doctor", "--only", "config.parse", "--bundle", str(tmp_path / "help.zip"))
+
+    rows = zipfile.ZipFile(tmp_path / "help.zip").read("history.txt").decode().splitlines()
+    assert [row.split("  ")[:2] for row in rows] == [[kept[0], "config set a"], [kept[1], "cannot be read"]]
+
+
 def test_a_bundle_writes_over_nothing(program: Runner, talkative: Path, tmp_path: Path) -> None:
     """A file of that name stays what it is: exit 1."""
     file = tmp_path / "help.zip"

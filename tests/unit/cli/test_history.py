@@ -32,7 +32,7 @@ def test_an_empty_history_says_so_to_people_only(program: Runner, home: Path) ->
 
     assert program("history", "list").out == ""
     assert program("history", "list", terminal=True).out == "Nothing was changed yet.\n"
-    assert program("history", "list", "--json").json["data"] == {"changes": []}
+    assert program("history", "list", "--json").json["data"] == {"changes": [], "unreadable": []}
 
 
 def test_the_newest_change_comes_first(program: Runner, config: Path) -> None:
@@ -137,7 +137,14 @@ def test_an_entry_that_cannot_be_read_is_named(program: Runner, config: Path, re
 
     listed, undone = program("history", "list"), program("undo")
 
+    named = [program("undo", newest), program("undo", newest[:-1], "--dry-run"), program("history", "show", newest)]
+
     assert (listed.code, listed.out) == (0, f"{older}\tconfig set a\tconfig.yaml\tdone\n")
+    assert program("history", "list", "--json").json["data"]["unreadable"] == [str(folder)]
+    for ran in named:
+        assert ran.code == 1
+        assert f"Error: The entry {folder} cannot be read: it is damaged, or a newer release wrote it.\n" in ran.err
+    assert "2 entries of the id 2" in program("undo", "2").err
     assert listed.err == f"Warning: The entry {folder} cannot be read, so it is not listed.\n"
     assert (undone.code, undone.err) == (
         1,

@@ -83,7 +83,9 @@ def test_a_file_that_is_no_toml_stops_what_would_need_it(program: Runner, home: 
     assert settings(home).read_text() == "[a\n"
 
 
-@pytest.mark.parametrize("values", [{"history.entries": '"x"'}, {"history.entries": "0", "lock.timeout": "true"}], ids=len)
+@pytest.mark.parametrize(
+    "values", [{"history.entries": '"x"'}, {"history.entries": "0", "lock.timeout": "true"}], ids=len
+)
 def test_a_value_that_cannot_be_meant_is_cured_by_the_command_that_is_named(
     program: Runner, home: Path, values: dict[str, str]
 ) -> None:
