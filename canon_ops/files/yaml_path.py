@@ -15,9 +15,9 @@ __all__ = ["MOST_NESTED", "BadPath", "Path", "format_path", "parse_path"]
 
 Path = tuple[str | int, ...]
 
-# Whoever walks through values calls himself once or twice a level, and Python ends that at a thousand calls, fewer where
-# many stand on the stack already: the same text would be read in one place and be a fault in another. The editing engine
-# ends at 256. So there is one number for all, far above what anybody writes.
+# Whoever walks through values calls himself once or twice a level, and Python ends that at a thousand calls, fewer
+# where many stand on the stack already: the same text would be read in one place and be a fault in another. The editing
+# engine ends at 256. So there is one number for all, far above what anybody writes.
 MOST_NESTED = 250
 
 _BARE = late_pattern(r"""[^.\[\]"'\s][^.\[\]"']*""")

@@ -53,7 +53,7 @@ def test_the_deepest_is_read_and_edited(way: str) -> None:
 @pytest.mark.parametrize("levels", [MOST_NESTED + 1, MOST_NESTED + 10, 2 * MOST_NESTED])
 def test_a_level_more_is_refused_in_a_sentence(way: str, levels: int) -> None:
     """Beyond it nobody finds that out by running out of stack, in whatever way the levels are written."""
-    with pytest.raises(ConfigSyntaxError, match="nested|repeat"):
+    with pytest.raises(ConfigSyntaxError, match=r"nested|repeat"):
         read_yaml(nested(levels)[way], "config.yaml")
 
 
