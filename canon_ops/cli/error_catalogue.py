@@ -109,7 +109,7 @@ def error_classes() -> dict[str, list[type[CanonOpsError]]]:
 
 def first_paragraph(kind: type[CanonOpsError]) -> str:
     """What the class says about itself, on one line."""
-    return " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split())
+    return " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`")
 
 
 def _modules() -> Iterator[str]:

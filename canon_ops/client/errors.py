@@ -107,7 +107,10 @@ class Unauthorized(ApiError, CredentialError):
 
 
 class Forbidden(ApiError, CredentialError):
-    """The key is known and not welcome; a 403 about one act, not about the key, is a plain :class:`ApiError`."""
+    """The key is known and not welcome, whatever is asked for.
+
+    A 403 about one act, not about the key, is a plain :class:`ApiError`.
+    """
 
     code = "key_forbidden"
     exit_code = ExitCode.CREDENTIAL

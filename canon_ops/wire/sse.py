@@ -46,7 +46,10 @@ class Frame(NamedTuple):
 
 
 class FrameTooLarge(OutsideError):
-    """The peer sent more than we keep in memory for one frame. ``frames`` are the whole ones that came before it."""
+    """The peer sent more than we keep in memory for one frame.
+
+    ``frames`` are the whole ones that came before it.
+    """
 
     code = "stream_frame_too_large"
 

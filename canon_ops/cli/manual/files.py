@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from canon_ops.cli.checks import EVERY_CHECK
 from canon_ops.cli.commands.schema import documents_of, loaded_commands
 from canon_ops.cli.completion.scripts import scripts
+from canon_ops.cli.error_catalogue import error_facts
 from canon_ops.cli.manual.markdown import chapter, contents
 from canon_ops.cli.manual.page import pages
 from canon_ops.cli.manual.roff import man_page
+from canon_ops.cli.manual.troubleshooting import troubleshooting
 from canon_ops.hermes import platform_health
 from canon_ops.operate.completion_place import Shell
 from canon_ops.wire.card_skill import SKILL_NAME
@@ -36,6 +39,7 @@ def generated_files() -> Mapping[PurePosixPath, str]:
     files["docs/reference/README.md"] = contents(every)
     for first in dict.fromkeys(page.words[0] for page in every if page.words):
         files[f"docs/reference/{first}.md"] = chapter([page for page in every if page.words[:1] == (first,)])
+    files["docs/reference/troubleshooting.md"] = troubleshooting(EVERY_CHECK, error_facts())
     for command in loaded_commands():
         for name, schema in documents_of(command):
             files[_schema_file(name)] = _document(schema)
