@@ -1,5 +1,5 @@
-"""Write, or check, docs/approvals-on-screen.md: how ``approvals list``, ``show``, ``audit`` and ``verify`` look on a
-terminal, over a registry that is whole and over damaged ones.
+"""Write, or check, the pictures of the README, and docs/approvals-on-screen.md: how ``approvals list``, ``show``,
+``audit`` and ``verify`` look on a terminal, over a registry that is whole and over damaged ones.
 
 The real program runs on a real pseudo-terminal of 80 and of 120 columns, over a registry that our own store wrote, with
 invented ids and a clock that stands still. Run without arguments to write the page, with ``--check`` to fail when the
@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from canon_hermes_plugin.approvals.entry import Decision
@@ -30,7 +30,9 @@ from canon_hermes_plugin.approvals.events import (
 )
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.state.owner import Owner
+from canon_ops.cli.manual.files import text_of
 from canon_ops.runtime.clock import ManualClock
+from scripts.screen_pictures import screen_pictures
 from tests.support.terminal import Screen
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,14 +59,17 @@ object. This page is made by `python -m scripts.pictures`, which runs the progra
 
 
 def main() -> int:
-    page = drawn()
+    texts = {PurePosixPath(PAGE): drawn(), **screen_pictures()}
     if "--check" not in sys.argv[1:]:
-        (ROOT / PAGE).write_text(page, encoding="utf-8")
+        for path, text in texts.items():
+            (ROOT / path).write_text(text, encoding="utf-8")
         return 0
-    if (ROOT / PAGE).read_text(encoding="utf-8") == page:
-        return 0
-    print(f"out of date: {PAGE}\nThe program draws something else. Run: make generate", file=sys.stderr)
-    return 1
+    other = [path for path, text in texts.items() if text_of(ROOT / path) != text]
+    for path in other:
+        print(f"out of date: {path}", file=sys.stderr)
+    if other:
+        print("The program draws something else. Run: make generate", file=sys.stderr)
+    return int(bool(other))
 
 
 def drawn() -> str:

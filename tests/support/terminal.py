@@ -8,13 +8,14 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from types import TracebackType
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import pexpect
 import pyte
 
-__all__ = ["Screen"]
+__all__ = ["Run", "Screen"]
 
 ENTER, ESCAPE, DOWN, UP, CTRL_C, CTRL_D = "\r", "\x1b", "\x1b[B", "\x1b[A", "\x03", "\x04"
 
@@ -42,6 +43,22 @@ class OnTerminal(Protocol):
     def isalive(self) -> bool: ...
     def kill(self, number: int) -> None: ...
     def close(self, force: bool = False) -> None: ...
+
+
+class Run(NamedTuple):
+    """Characters of one line that look alike; ``colour`` is pyte's name, or six hexadecimal digits."""
+
+    text: str
+    colour: str
+    bold: bool
+
+
+def _runs(cells: Sequence[pyte.screens.Char]) -> list[Run]:
+    looks = groupby(cells, key=lambda cell: (cell.fg, cell.bold))
+    runs = [Run("".join(cell.data for cell in group), *look) for look, group in looks]
+    while runs and not runs[-1].text.strip():
+        runs.pop()
+    return [*runs[:-1], runs[-1]._replace(text=runs[-1].text.rstrip())] if runs else []
 
 
 class Screen:
@@ -94,6 +111,15 @@ class Screen:
         """Everything on the screen, with what scrolled off, trailing blanks removed."""
         gone = ["".join(line[x].data for x in range(self._screen.columns)) for line in self._screen.history.top]
         return "\n".join(line.rstrip() for line in [*gone, *self._screen.display]).strip("\n")
+
+    @property
+    def rows(self) -> list[list[Run]]:
+        """What ``text`` holds, line by line, with its colours; blank lines at the end removed."""
+        lines = [*self._screen.history.top, *(self._screen.buffer[y] for y in range(self._screen.lines))]
+        rows = [_runs([line[x] for x in range(self._screen.columns)]) for line in lines]
+        while rows and not rows[-1]:
+            rows.pop()
+        return rows
 
     def type(self, keys: str) -> None:
         """Press keys."""

@@ -21,7 +21,7 @@ from canon_ops.operate.completion_place import Shell
 from canon_ops.wire.card_skill import SKILL_NAME
 from canon_ops.wire.cards.page import skill_page
 
-__all__ = ["FOLDERS", "differences", "generated_files"]
+__all__ = ["FOLDERS", "differences", "generated_files", "text_of"]
 
 # Whatever lies in these and is not generated is a leftover; the README in docs/reference is generated too.
 FOLDERS = ("completions", "man/man1", "docs/reference", "docs/schemas", "adapter/canon_hermes_plugin/skills")
@@ -59,7 +59,7 @@ def _document(schema: Mapping[str, Any]) -> str:
 def differences(root: Path) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
     """What is missing or other than generated, and what lies there and is not generated."""
     wanted = generated_files()
-    other = [path for path, text in wanted.items() if _text_of(root / path) != text]
+    other = [path for path, text in wanted.items() if text_of(root / path) != text]
     there = [
         PurePosixPath(file.relative_to(root).as_posix())
         for folder in FOLDERS
@@ -69,7 +69,8 @@ def differences(root: Path) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
     return other, [path for path in there if path not in wanted]
 
 
-def _text_of(file: Path) -> str | None:
+def text_of(file: Path) -> str | None:
+    """What ``file`` holds; None when there is no such text."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
