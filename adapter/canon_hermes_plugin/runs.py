@@ -93,7 +93,7 @@ class Runs:
         if not self._port.is_gate_open() or self._ends():
             return
         if not self._port.queue_depth(session_key):
-            self._kept.inbox.absorb(session_key, but=self._inflow.own.waiting_in(session_key))
+            self._kept.inbox.absorb(session_key, but=self._inflow.not_with_host())
             self._intake.idle(session_key)
         self._inflow.own.look_after(session_key)
 

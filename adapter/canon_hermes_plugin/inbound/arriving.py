@@ -49,3 +49,8 @@ class Arriving:
     def of(self, conversation_id: str) -> tuple[InWork, ...]:
         """What is on its way there, the oldest first."""
         return tuple(self._by_conversation.get(conversation_id, {}).values())
+
+    @property
+    def items(self) -> frozenset[str]:
+        """All that is on its way, by what the inbox knows it by."""
+        return frozenset(item_id for waiting in self._by_conversation.values() for item_id in waiting)

@@ -144,6 +144,13 @@ class Inflow:
         """How many events have come and are not done."""
         return len(self._cursor.running)
 
+    def not_with_host(self) -> frozenset[str]:
+        """Of what no idle session says that it is done.
+
+        It is on its way to the host, though an earlier gateway may have handed it over; or it is ours, and watched.
+        """
+        return self._arriving.items | self.own.open
+
     def resume_from(self) -> str | None:
         """The cursor, for a connection that is about to be opened."""
         self._cursor = cursors.rewind(self._cursor)

@@ -62,6 +62,7 @@ class OwnOffers:
         self._recording: dict[str, asyncio.Future[Receipt]] = {}  # on their way to the disk
         self._waiting: dict[str, tuple[JsonObject, str]] = {}  # the host has it, in this session, and no run began
         self._begun: dict[str, tuple[JsonObject, str]] = {}  # likewise, and one did
+        self._open: set[str] = set()  # all whose run is not over: those, the refused, and those on their way
 
     @property
     def rooms(self) -> Rooms:
@@ -117,11 +118,13 @@ class OwnOffers:
             elif recording.result() is Receipt.KNOWN:
                 seen.settle(item_id)
             else:
+                self._open.add(item_id)
                 self._lanes.add(wake.conversation_id, partial(self._offer, item_id, payload))
 
     def recover(self, item: Item, adoption: Adoption) -> None:
         """Take over what an earlier process left."""
         self._handing.state.seen.admit(item.item_id)
+        self._open.add(item.item_id)
         self._lanes.add(item.conversation_id, partial(self._again, item, adoption))
 
     async def offer_again(self) -> None:
@@ -132,6 +135,11 @@ class OwnOffers:
         refused, self._refused = self._refused, {}
         for item_id, (payload, item) in refused.items():
             self._again_in_lane(item_id, payload, item)
+
+    @property
+    def open(self) -> frozenset[str]:
+        """All whose run is not over: nothing but its own end ends a message of ours."""
+        return frozenset(self._open)
 
     def waiting_in(self, session_key: str) -> tuple[str, ...]:
         """What the host was given for a session and has not begun with."""
@@ -156,6 +164,7 @@ class OwnOffers:
         """
         known = self._begun.pop(item_id, None)
         if known is None or not runs_again:
+            self._open.discard(item_id)
             return
         if self._handing.holds(item_id):
             self._waiting[item_id] = known
@@ -178,6 +187,8 @@ class OwnOffers:
         wake = self._wake_of(item.payload)
         if wake is None:
             self.put_off(item)
+        else:
+            self._begun[item.item_id] = (item.payload, str(item.session))
         return wake
 
     def put_off(self, item: Item) -> None:
@@ -195,6 +206,8 @@ class OwnOffers:
                 self._handing.state.seen.settle(item_id)
                 if session is not None:
                     self._waiting[item_id] = (payload, session)
+                else:
+                    self._open.discard(item_id)
                 return
         kept = replace(item, background=()) if item is not None and wake is not None else item
         self._refused[item_id] = (payload, kept)  # its background is back among what was said
@@ -210,6 +223,7 @@ class OwnOffers:
     async def _again(self, item: Item, adoption: Adoption) -> None:
         remedy = remedy_for(item)
         if remedy is Remedy.GIVE_UP:
+            self._open.discard(item.item_id)
             await self._give_up(item)
         elif remedy is Remedy.HAND_OVER or await adoption.is_ours(item.item_id):
             await self._offer(item.item_id, item.payload, item)

@@ -192,7 +192,9 @@ async def test_a_wake_that_the_host_discards_is_run(box: CanonSandbox) -> None:
     assert [event.message_id for event in stage.events][1:] == [wake.key]
 
 
-async def test_a_wake_that_was_stopped_before_its_model_was_called_comes_again(box: CanonSandbox) -> None:
+async def test_a_wake_that_was_stopped_before_its_model_was_called_comes_again(
+    box: CanonSandbox, tmp_path: Path
+) -> None:
     """D27: a person stops everything in the moment in which the wake begins; nobody has heard the decision yet."""
     entered = asyncio.Event()
 
@@ -205,17 +207,21 @@ async def test_a_wake_that_was_stopped_before_its_model_was_called_comes_again(b
         return "heard"
 
     wake = replace(WAKE, conversation_id=ROOM, user_id="user_owner")
-    async with hosted(box, agent) as stage:
+    async with hosted(box, agent, home=tmp_path) as stage:
         own = stage.runtime._connected.inflow.own  # type: ignore[union-attr]
         await own.take(message_of(wake, "user_owner"))
         await entered.wait()
         box.human.signal(None, "interrupt")
         await until(lambda: not stage.adapter._active_sessions)
         await until(lambda: own._refused)
+        await box.until("answer", to=box.human.say(None, "meanwhile"))
+        await until(lambda: not stage.adapter._active_sessions)  # which says nothing of the decision
         await own.offer_again()
-        await until(lambda: any(row["text"] == "heard" for row in box.transcript()))
+        await until(lambda: not own.open)
 
-    assert [event.text for event in stage.events if event.text != "/stop"] == [wake.text] * 2
+    assert [event.text for event in stage.events if event.text != "/stop"] == [wake.text, "meanwhile", wake.text]
+    rows = Rows(state_path(tmp_path)).table("SELECT settlement FROM inbox ORDER BY number")
+    assert rows[0] == ("answer",)
 
 
 async def test_a_file_after_silence_goes_nowhere(box: CanonSandbox, tmp_path: Path) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.approvals.waking import message_of
 from canon_hermes_plugin.inbound.inflow import Inflow
-from canon_hermes_plugin.inbox import cursors, store, turns
+from canon_hermes_plugin.inbox import adoption, cursors, store, turns
 from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.state.owner import Owner
 from canon_hermes_plugin.state.place import state_path
@@ -19,6 +21,7 @@ from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_state import NOW, Rows, an_operation
 from tests.support.hosted_adapter import hosted, until
 from tests.support.sandboxes import canon_box
+from tests.unit.canon_hermes_plugin.approvals.test_waking import WAKE
 
 pytestmark = pytest.mark.host
 
@@ -77,6 +80,49 @@ async def test_a_start_without_a_text_is_the_run_of_what_died(tmp_path: Path) ->
         assert "recovered" in event.text
         assert answer["text"] == ANSWER_MARK + "Yes, I am."
         assert answer["metadata"]["turnId"] == "hermes-11112222333344445555"
+
+
+@pytest.mark.parametrize("is_ours", [False, True], ids=["said", "ours"])
+async def test_what_waits_behind_the_dead_is_not_done_when_the_session_is_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ours: bool
+) -> None:
+    """X2, X3, A5: the host resumes the session for the first message; the third waits behind the second, for which the
+    host has its time. That an earlier gateway had handed the third over says nothing when the first run ends.
+    """
+    monkeypatch.setattr(adoption, "WINDOW_S", 1.0)
+
+    async def says(event: Any, adapter: Any) -> str:
+        return f"answer to {event.text.splitlines()[-1]}"
+
+    with canon_box() as box:
+        rows, owner, first = left(box, tmp_path)
+        second = left(box, tmp_path)[2]
+        if is_ours:
+            wake = replace(WAKE, conversation_id=box.endpoints.conversation_id, user_id="user_owner")
+            payload, third = message_of(wake, "user_owner"), wake.key
+            rows(store.record, owner, third, wake.conversation_id, payload, step=None, now_ms=NOW)
+        else:
+            third = left(box, tmp_path)[2]
+        session = f"agent:main:canon:dm:{box.endpoints.conversation_id}"
+        for item_id, turn_id in ((first, "hermes-11112222333344445555"), (second, "hermes-66667777888899990000")):
+            rows(turns.open_turn, owner, turn_id, box.endpoints.conversation_id, now_ms=NOW)
+            rows(store.started, owner, item_id, session=session, turn_id=turn_id, now_ms=NOW)
+        rows(store.handed, owner, third, box.endpoints.conversation_id, session=session, background=(), now_ms=NOW)
+        async with hosted(box, says, home=tmp_path) as stage:
+            source = stage.adapter.build_source(chat_id=box.endpoints.conversation_id, chat_type="dm")
+            from gateway.platforms.base import MessageEvent, MessageType
+
+            await stage.adapter.handle_message(
+                MessageEvent(text="", message_type=MessageType.TEXT, source=source, internal=True)
+            )
+            await box.until("answer", to=first)
+            await until(lambda: not stage.adapter._active_sessions)
+            left_over = [(item.item_id, item.state) for item in rows(store.unsettled, owner)]
+            await until(lambda: not rows(store.unsettled, owner))
+
+        assert left_over == [(second, "started"), (third, "handed")]
+        assert [event.message_id for event in stage.events] == [first, second, third]
+        assert rows.table("SELECT settlement FROM inbox ORDER BY number") == [("answer",)] * 3
 
 
 async def test_a_resumed_run_that_is_stopped_before_it_has_its_message_is_over(

@@ -9,7 +9,10 @@ import pytest
 
 from canon_hermes_plugin.approvals.waking import message_of
 from canon_hermes_plugin.inbound.inflow import Inflow
+from canon_hermes_plugin.inbox.adoption import Adoption
+from canon_hermes_plugin.inbox.items import Item, State
 from canon_hermes_plugin.state.kept import Kept
+from canon_ops.runtime.clock import ManualClock
 from tests.support.canon_state import opened_state
 from tests.unit.canon_hermes_plugin.approvals.test_waking import WAKE
 from tests.unit.canon_hermes_plugin.inbound.test_inflow import Host, inflow
@@ -82,3 +85,42 @@ async def test_a_run_without_a_trace_begins_again(kept: Kept, is_held: bool) -> 
 
     assert at_once == [WAKE.key]
     assert (host.taken, flow.own.waiting_in(SESSION)) == ([WAKE.key] * (1 if is_held else 2), (WAKE.key,))
+
+
+async def test_what_is_ours_is_open_until_its_own_run_is_over(kept: Kept) -> None:
+    """A5: an idle session says nothing of it, whether it waits, has begun, or is to be offered again."""
+    host = Host()
+    flow = await waiting(host, kept)
+    steps = [flow.not_with_host()]
+    flow.own.begun([WAKE.key])
+    steps.append(flow.not_with_host())
+    host.held.clear()
+    flow.own.ended(WAKE.key, runs_again=True)
+    steps.append(flow.not_with_host())
+    await flow.own.offer_again()
+    await flow.drain()
+    flow.own.begun([WAKE.key])
+    steps.append(flow.not_with_host())
+    flow.own.ended(WAKE.key, runs_again=False)
+
+    assert steps == [{WAKE.key}] * 4
+    assert flow.not_with_host() == frozenset()
+
+
+async def test_a_run_that_the_host_resumed_and_that_left_no_trace_begins_again(kept: Kept) -> None:
+    """A5, X3: the host takes a decision for a session that it resumes, and loses it there."""
+    host = Host()
+    flow = inflow(host, kept)
+    item = Item(WAKE.key, WAKE.conversation_id, State.STARTED, message_of(WAKE, "user-1"), session=SESSION, runs=1)
+    adoption = Adoption([item], is_gate_open=lambda: True, clock=ManualClock())
+    flow.own.recover(item, adoption)
+    adopted = adoption.adopt(SESSION)
+    assert adopted is not None and flow.own.adopted(adopted) is not None
+    await flow.drain()
+    at_once = list(host.taken)
+
+    flow.own.ended(WAKE.key, runs_again=True)
+    await flow.own.offer_again()
+    await flow.drain()
+
+    assert (at_once, host.taken) == ([], [WAKE.key])
