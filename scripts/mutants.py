@@ -35,7 +35,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 MUTANTS = CHECKOUT / "tests" / "mutants"
 COPIED = ("canon_ops", "adapter", "tests", "scripts", "docs", "pyproject.toml")
 LIMIT_S = 300
-_FIELD = re.compile(r"(Defect|Test): (\S+)")
+_FIELD = re.compile(r"(Defect|Test): (\S.*)")
 _DIFF = re.compile(r"^diff --git ", re.MULTILINE)
 
 

@@ -48,7 +48,7 @@ def settlements(home: Path) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("each", [True, False], ids=["a session each", "one session"])
-async def test_the_owner_stops_a_members_turn(box: CanonSandbox, each: bool) -> None:
+async def test_the_owner_stops_a_members_turn(box: CanonSandbox, tmp_path: Path, each: bool) -> None:
     """S5.36, D10, R5.31: Ben's turn gets the stop and what waits behind it is dropped, though the owner pressed."""
     human = box.human
     ben = human.add_person("Ben")
@@ -61,13 +61,14 @@ async def test_the_owner_stops_a_members_turn(box: CanonSandbox, each: bool) -> 
         await never.wait()
         return "too late"
 
-    async with hosted(box, agent, group_sessions_per_user=each) as stage:
+    async with hosted(box, agent, home=tmp_path, group_sessions_per_user=each) as stage:
         first = human.say(room, "work", ben)
         await until(lambda: stage.events)
         waiting = human.say(room, "and then", ben, metadata=QUEUED)
         await until(lambda: stage.adapter._port.waiting_in(room))
         human.signal(room, "stop_and_drop", "user_owner")
         await until(lambda: any(state["state"] == "interrupted" for state in human.turns(room)))
+        await until(lambda: settlements(tmp_path)[waiting] == "cancelled")
         await until(lambda: not stage.adapter._active_sessions)
 
         stop = next(event for event in stage.events if event.text == "/stop")
