@@ -17,13 +17,11 @@ from typing import Literal
 
 from canon_ops.files.disk import explain
 from canon_ops.files.grounds import noted_folder
-from canon_ops.files.journal import COMMITTED, INTENT, PENDING, read_record
-from canon_ops.files.records import Record, digest
+from canon_ops.files.journal import COMMITTED, INTENT, PENDING, FileState, file_states, goes_back, read_record
+from canon_ops.files.records import Record
 from canon_ops.lean import dataclass
 
-__all__ = ["FileState", "Interrupted", "find_interrupted", "is_under_way", "pending_texts"]
-
-FileState = Literal["old", "new", "torn", "foreign"]
+__all__ = ["Interrupted", "find_interrupted", "is_under_way", "pending_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,21 @@ class Interrupted:
     def is_half(self) -> bool:
         """Whether a reader finds a mixture, or a text that nobody wrote."""
         return self.is_committed and set(self.states) != {"new"}
+
+    def goes_back(self) -> bool:
+        """Whether the next writer puts the old texts back, instead of carrying the commit out.
+
+        Raises:
+            InternalError: it can do neither: the texts in the journal are no longer what was kept.
+            DiskError: they cannot be read.
+        """
+        if not self.is_committed or self.record is None:
+            return False
+        pending = self.folder / ".canon-ops" / PENDING
+        try:
+            return goes_back(self.record, self.states, pending)
+        except OSError as error:
+            raise explain(error, pending, verb="read") from error
 
     @property
     def files(self) -> dict[str, FileState]:
@@ -98,25 +111,12 @@ def _look(folder: Path) -> Interrupted:
             count = len(record.files) if record else 0
             return Interrupted(folder, record, tuple("old" for _ in range(count)), is_committed=False)
         record = read_record(pending / COMMITTED)
-        states = tuple(_state(record, number, pending) for number in range(len(record.files)))
+        states = file_states(record, pending)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise explain(error, pending, verb="read") from error
     return Interrupted(folder, record, states, is_committed=True)
-
-
-def _state(record: Record, number: int, pending: Path) -> FileState:
-    file = record.files[number]
-    try:
-        now = digest(Path(file.real).read_bytes())
-    except FileNotFoundError:
-        now = None
-    if now == file.after:
-        return "new"
-    if now == file.before:
-        return "old"
-    return "torn" if (pending / f"{number}.in-place").exists() else "foreign"
 
 
 def is_under_way(folder: Path) -> bool:

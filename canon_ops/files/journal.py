@@ -12,8 +12,9 @@ commit in flight), and ``history``::
 
 Recovery, on the next start under the lock: with ``intent.json`` only, the attempt is thrown away together with the
 temporary files that it names; with ``entry.json`` it is finished from the ``.after`` files. A file that is neither old
-nor new by then was written by somebody else after the crash: theirs stays, the others go back to their old text, and
-the entry says "abandoned". Every step of recovery can itself be interrupted and run again.
+nor new by then was written by somebody else after the crash, and one whose folder is gone was removed by them: theirs
+stays, the others go back to their old text, and the entry says "abandoned". So it does where an ``.after`` file is no
+longer what was kept. Every step of recovery can itself be interrupted and run again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -31,9 +33,25 @@ from canon_ops.files.disk import Disk, DiskError, explain
 from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest, next_moment
 from canon_ops.lean import replace
 
-__all__ = ["COMMITTED", "INTENT", "PENDING", "ChangedUnderUs", "Journal", "Unfinished", "read_record"]
+__all__ = [
+    "COMMITTED",
+    "INTENT",
+    "PENDING",
+    "ChangedUnderUs",
+    "FileState",
+    "Journal",
+    "Side",
+    "Unfinished",
+    "file_states",
+    "files_to_restore",
+    "goes_back",
+    "read_record",
+]
 
 PENDING, INTENT, COMMITTED = "pending", "intent.json", "entry.json"
+
+FileState = Literal["old", "new", "torn", "foreign"]
+Side = Literal["before", "after"]
 
 # rename() cannot replace a file that is itself a mount point (a single file mounted into a container).
 _MOUNTED_ERRORS = (errno.EBUSY, errno.EXDEV)
@@ -236,25 +254,21 @@ class Journal:
 
     def _finish(self, record: Record) -> Repair:
         names = tuple(file.path for file in record.files)
-        now = [digest(_read(Path(file.real))) for file in record.files]
-        foreign = [
-            now[number] not in (file.before, file.after) and not self._is_torn(number)
-            for number, file in enumerate(record.files)
-        ]
-        wanted: Literal["before", "after"] = "before" if any(foreign) else "after"
-        for number, file in enumerate(record.files):
-            if not foreign[number] and now[number] != getattr(file, wanted):
-                self._restore(record, number, wanted)
+        states = file_states(record, self.pending)
+        back = goes_back(record, states, self.pending)
+        wanted: Side = "before" if back else "after"
+        for number in files_to_restore(record, states, wanted):
+            self._restore(record, number, wanted)
         self._drop_temporaries(record)
-        if any(foreign):
+        if back:
             record = replace(record, outcome="abandoned")
             self._write("entry.new", record.to_json(), anew=True)
             self._disk.rename(self.pending / "entry.new", self.pending / COMMITTED)
             self._disk.sync_folder(self.pending)
         self._file_away(record)
-        return Repair(record.id, "abandoned" if any(foreign) else "finished", names)
+        return Repair(record.id, "abandoned" if back else "finished", names)
 
-    def _restore(self, record: Record, number: int, which: Literal["before", "after"]) -> None:
+    def _restore(self, record: Record, number: int, which: Side) -> None:
         """Bring one file to its ``before`` or ``after`` text from the pending folder."""
         file = record.files[number]
         real, temporary = Path(file.real), Path(file.temporary)
@@ -329,6 +343,72 @@ def read_record(entry: Path) -> Record:
             fix=f"look at {entry.parent}; its .before files hold the old texts",
             file=str(entry),
         ) from error
+
+
+def file_states(record: Record, pending: Path) -> tuple[FileState, ...]:
+    """What each file of a commit is that has passed its commit point.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return tuple(_file_state(file, pending / f"{number}.in-place") for number, file in enumerate(record.files))
+
+
+def _file_state(file: FileRecord, torn_note: Path) -> FileState:
+    real = Path(file.real)
+    if _is_gone(real.parent):  # it was there when the new text was staged, so somebody removed it
+        return "new" if file.after is None else "foreign"
+    try:
+        now = digest(_read(real))
+    except IsADirectoryError:
+        return "foreign"
+    if now == file.after:
+        return "new"
+    if now == file.before:
+        return "old"
+    return "torn" if torn_note.exists() else "foreign"
+
+
+def _is_gone(folder: Path) -> bool:
+    try:
+        return not stat.S_ISDIR(folder.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def goes_back(record: Record, states: Sequence[FileState], pending: Path) -> bool:
+    """Whether recovery ends with the old texts, where nobody else's are, instead of the new ones.
+
+    Raises:
+        InternalError: neither is possible, since the journal's own texts are no longer what was kept.
+        OSError: they cannot be read.
+    """
+    if "foreign" not in states and not _damaged(record, states, pending, "after"):
+        return False
+    if damaged := _damaged(record, states, pending, "before"):
+        raise InternalError(
+            f"{damaged[0]} is no longer the text that was kept, so an interrupted change cannot be finished",
+            fix=f"put {', '.join(file.path for file in record.files)} right by hand, then move {pending} away",
+            file=str(damaged[0]),
+        )
+    return True
+
+
+def files_to_restore(record: Record, states: Sequence[FileState], side: Side) -> tuple[int, ...]:
+    """The numbers of the files that recovery writes or removes to have them all as they are on ``side``."""
+    there: FileState = "new" if side == "after" else "old"
+    return tuple(
+        number
+        for number, (file, state) in enumerate(zip(record.files, states, strict=True))
+        if state not in (there, "foreign") and not _is_gone(Path(file.real).parent)
+    )
+
+
+def _damaged(record: Record, states: Sequence[FileState], pending: Path, side: Side) -> list[Path]:
+    """The texts that recovery needs for ``side`` and that are gone or altered."""
+    needed = ((number, getattr(record.files[number], side)) for number in files_to_restore(record, states, side))
+    texts = [(pending / f"{number}.{side}", kept) for number, kept in needed if kept is not None]
+    return [path for path, kept in texts if digest(_read(path)) != kept]
 
 
 def _file_record(identity: str, item: Planned) -> FileRecord:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from canon_ops.files.interrupted import Interrupted, find_interrupted, pending_texts
+from canon_ops.files.journal import Side, files_to_restore
 from canon_ops.files.reading import read_optional
 from canon_ops.files.transaction import FileChange, Transaction
 from canon_ops.hermes.homes import HermesHome
@@ -45,7 +46,8 @@ class FinishedChange:
     Attributes:
         id: null when it ended before it was written down.
         outcome: ``finished`` as it was meant; ``discarded``, since it had changed nothing yet; ``abandoned``: somebody
-            else wrote one of the files since, so theirs stays and the others have their old text again.
+            else wrote or removed one of the files since, so theirs stays, or a new text is not what was kept any more;
+            the others have their old text again.
     """
 
     id: str | None
@@ -130,15 +132,15 @@ def _finish(writing: Writing, found: Interrupted, folders: Sequence[Path]) -> Fi
 
 def _left_to_do(found: Interrupted) -> tuple[FileChange, ...]:
     """What finishing does to files that people know: forward, or back where one of them is somebody else's by now."""
-    if not found.is_committed:
+    if not found.is_committed or found.record is None:
         return ()
-    is_back = _outcome(found) == "abandoned"
+    side: Side = "before" if found.goes_back() else "after"
+    texts = interrupted_texts(found)
     changes = []
-    for change, state in zip(interrupted_texts(found), found.states, strict=True):
-        if state != "foreign":
-            now = read_optional(change.real)
-            wanted = change.before if is_back else change.after
-            changes.append(FileChange(change.path, change.real, now, wanted))
+    for number in files_to_restore(found.record, found.states, side):
+        change = texts[number]
+        wanted = change.before if side == "before" else change.after
+        changes.append(FileChange(change.path, change.real, read_optional(change.real), wanted))
     return tuple(change for change in changes if change.before != change.after)
 
 
@@ -169,7 +171,7 @@ def told(found: Interrupted) -> str:
 def _outcome(found: Interrupted) -> Outcome:
     if not found.is_committed:
         return "discarded"
-    return "abandoned" if "foreign" in found.states else "finished"
+    return "abandoned" if found.goes_back() else "finished"
 
 
 def _command(found: Interrupted) -> str:

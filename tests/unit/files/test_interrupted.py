@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -141,3 +141,124 @@ def test_a_damaged_journal_is_an_error_with_a_place(above: Path) -> None:
         find_interrupted(home)
 
     assert ".before files hold the old texts" in str(caught.value.fix)
+
+
+def half_in_a_new_folder(above: Path) -> Path:
+    """A home in the middle of a commit: two files are new, a third one in a new folder is not there yet."""
+    point = HALF_FROM
+    while True:
+        point += 1
+        home = make_home(above / str(point))
+        assert play(three_files, home, KillingDisk(point)) == "killed"
+        found = find_interrupted(home)
+        if found is not None and found.states[:3] == ("new", "new", "old"):
+            assert (home / "canon").is_dir()
+            return home
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def remove_and_put_a_file_there(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_bytes(b"mine")
+
+
+@pytest.mark.parametrize("act", [remove, remove_and_put_a_file_there])
+@pytest.mark.parametrize("start", [half, half_in_a_new_folder])
+def test_a_folder_that_somebody_removed_holds_nothing_up(
+    start: Callable[[Path], Path], act: Callable[[Path], None], above: Path
+) -> None:
+    """Its file is theirs: the others go back, the folder stays away, and the next command can write."""
+    home = start(above)
+    act(home / "canon")
+    left = sorted(str(path) for path in (home / "canon").parent.glob("canon*"))
+
+    found = find_interrupted(home)
+
+    assert found is not None
+    assert found.files[str(home / "canon" / "agents.json")] == "foreign"
+    assert found.goes_back()
+    with Transaction(home) as transaction:
+        assert transaction.repaired is not None
+        assert transaction.repaired.outcome == "abandoned"
+        transaction.stage(home / ".env", b"NEXT=1\n")
+        transaction.commit()
+    assert sorted(str(path) for path in (home / "canon").parent.glob("canon*")) == left
+    assert (home / "dotfiles" / "hermes.yaml").read_bytes() == b"a: 1\n"
+    assert (home / "old.json").read_bytes() == b"{}"
+
+
+def test_a_folder_in_the_place_of_a_file_is_somebody_elses(above: Path) -> None:
+    """What has the name of a file now is no text of ours: it stays, and the others go back."""
+    home = half(above)
+    (home / ".env").unlink()
+    (home / ".env").mkdir()
+
+    with Transaction(home) as transaction:
+        assert transaction.repaired is not None
+        assert transaction.repaired.outcome == "abandoned"
+
+    assert (home / ".env").is_dir()
+    assert (home / "dotfiles" / "hermes.yaml").read_bytes() == b"a: 1\n"
+
+
+def spoil(text: Path) -> None:
+    text.write_bytes(b"!" + text.read_bytes())
+
+
+DAMAGE = [spoil, Path.unlink, lambda text: text.write_bytes(b"")]
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=["altered", "gone", "emptied"])
+def test_a_new_text_that_is_not_what_was_kept_is_never_written(damage: Callable[[Path], None], above: Path) -> None:
+    """Of each file that is not written yet: the change is given up, and every file has its old text."""
+    home = half_in_a_new_folder(above)
+    old = contents(make_home(above / "old"))
+    found = find_interrupted(home)
+    assert found is not None
+    for number, state in enumerate(found.states):
+        text = home / ".canon-ops" / "pending" / f"{number}.after"
+        if state == "old" and text.exists():
+            damage(text)
+
+    assert found.goes_back()
+    with Transaction(home) as transaction:
+        assert transaction.repaired is not None
+        assert transaction.repaired.outcome == "abandoned"
+
+    assert contents(home) == old
+    assert find_interrupted(home) is None
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=["altered", "gone", "emptied"])
+def test_without_either_text_nothing_is_written(damage: Callable[[Path], None], above: Path) -> None:
+    """Neither forward nor back: every file stays as it is, and the error names the text and the way out."""
+    home = half_in_a_new_folder(above)
+    pending = home / ".canon-ops" / "pending"
+    for text in [*pending.glob("*.after"), *pending.glob("*.before")]:
+        damage(text)
+    before = files_of(home)
+
+    with pytest.raises(InternalError, match=r"no longer the text that was kept") as caught, Transaction(home):
+        pass
+
+    assert {path: data for path, data in files_of(home).items() if not path.endswith("/lock")} == {
+        path: data for path, data in before.items() if not path.endswith("/lock")
+    }
+    assert f"move {pending} away" in str(caught.value.fix)
+    pending.rename(home / "pending")
+    with Transaction(home):
+        pass
+
+
+def test_a_text_that_is_not_needed_may_be_damaged(above: Path) -> None:
+    """The old texts are for the history: a commit that only goes forward is finished without them."""
+    home = half(above)
+    for text in (home / ".canon-ops" / "pending").glob("*.before"):
+        spoil(text)
+
+    with Transaction(home) as transaction:
+        assert transaction.repaired is not None
+        assert transaction.repaired.outcome == "finished"

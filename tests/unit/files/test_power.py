@@ -238,8 +238,10 @@ class Played:
             return f"what has ended is repaired: {repaired}"
         if ended or mine.begun:
             right = found == self.after
-        elif mine.loose or mine.fails:
+        elif mine.loose:
             right = found[0] in (self.before[0], self.new)
+        elif mine.fails:  # either it was carried out, or nothing tells of it
+            right = found == self.before or found[0] == self.new
         else:
             right = found in (self.before, self.after)
         return "" if right else f"{'ended' if ended else 'under way'}, but there is {found}"
