@@ -23,13 +23,13 @@ from canon_ops.cli.context import Context
 from canon_ops.cli.lazy import HELP_NAMES, WIDEST_HELP, help_option
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import CommonOptions, Session, WriteOptions
+from canon_ops.cli.stand_ins import holds_stand_ins, without_stand_ins
 from canon_ops.errors import UsageError
 from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.lean import field_names, late_pattern
 
 __all__ = ["OperatorCommand", "command"]
 
-_STAND_IN = late_pattern("[\udc80-\udcff]")
 _SHA256 = late_pattern(r"[0-9a-fA-F]{64}")
 
 
@@ -93,9 +93,8 @@ class OperatorCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Result:
         session: Session = ctx.find_root().obj
-        values = dict(ctx.params)
         session.is_parsed = True
-        _refuse_bytes(self, values)
+        values = _as_text(self, ctx.params)
         session.options = CommonOptions(**_taken(values, CommonOptions))
         if self.writes:
             values["write"] = WriteOptions(**_taken(values, WriteOptions))
@@ -247,14 +246,25 @@ def _digests(
     return tuple((Path(file) if file else None, digest.lower()) for file, _, digest in parted)
 
 
-def _refuse_bytes(command: click.Command, values: dict[str, Any]) -> None:
-    """Refuse words that are not UTF-8, which arrive with stand-ins for their bytes; names of files may be anything."""
+def _as_text(command: click.Command, values: dict[str, Any]) -> dict[str, Any]:
+    """The values with every word as UTF-8 text; names of files may be anything, and stay as they are.
+
+    Raises:
+        UsageError: a word is no UTF-8.
+    """
+    decoded = dict(values)
     for param in command.params:
-        given = values.get(param.name or "")
-        for text in given if isinstance(given, tuple) else (given,):
-            if isinstance(text, str) and not text.isascii() and _STAND_IN.search(text):
-                name = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
-                raise UsageError(f"{name} holds bytes that are no UTF-8.", fix=f"give {name} as UTF-8 text")
+        name = param.name or ""
+        given = values.get(name)
+        words = given if isinstance(given, tuple) else (given,)
+        if not any(isinstance(word, str) and holds_stand_ins(word) for word in words):
+            continue
+        texts = tuple(without_stand_ins(word) if isinstance(word, str) else word for word in words)
+        if any(text is None for word, text in zip(words, texts, strict=True) if word is not None):
+            shown = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+            raise UsageError(f"{shown} holds bytes that are no UTF-8.", fix=f"give {shown} as UTF-8 text")
+        decoded[name] = texts if isinstance(given, tuple) else texts[0]
+    return decoded
 
 
 def _taken(values: dict[str, Any], options: type) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from canon_ops.cli.context import Context
+from canon_ops.cli.stand_ins import without_stand_ins
 from canon_ops.errors import UsageError
 from canon_ops.files.disk import explain
 
@@ -46,7 +47,8 @@ def given_value(
         stdin = context.session.streams.stdin
         if stdin is None or stdin.isatty():
             raise UsageError(f"{options[0]} reads a pipe or a file, not the keyboard.", fix="leave it out to be asked")
-        text = _text(source, what, lambda size: stdin.read(size).encode("utf-8"))
+        piped = getattr(stdin, "buffer", None)  # what the locale reads it as may be less than what it is
+        text = _text(source, what, piped.read if piped else lambda size: stdin.read(size).encode("utf-8"))
     elif file is not None:
         try:
             with file.open("rb", buffering=0) as opened:  # a pipe is welcome: <(pass show canon)
@@ -54,7 +56,9 @@ def given_value(
         except OSError as exc:
             raise explain(exc, file, verb="read") from exc
     elif variable is not None:
-        text = context.environ.get(variable, "")
+        text = without_stand_ins(context.environ.get(variable, ""))
+        if text is None:
+            raise UsageError(f"{variable} holds bytes that are no UTF-8.", fix=f"give {variable} as UTF-8 text")
     if text is None:
         return None
     if not text.strip():

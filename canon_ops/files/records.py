@@ -10,6 +10,7 @@ from typing import Any, Literal
 from canon_ops.files.atomic import Target
 from canon_ops.files.sha256 import sha256
 from canon_ops.lean import dataclass, field, field_names, late_pattern
+from canon_ops.settings.paths import named_path
 
 __all__ = ["FileRecord", "Outcome", "Planned", "Record", "Repair", "digest", "next_moment"]
 
@@ -76,12 +77,9 @@ class Record:
         if not isinstance(raw, dict) or raw.get("format") != FORMAT:
             raise ValueError("not a journal record of this release")
         try:
-            files = tuple(
-                FileRecord(**{**item, "owner": tuple(item["owner"]) if item["owner"] else None})
-                for item in raw.pop("files")
-            )
+            files = tuple(_file_record(item) for item in raw.pop("files"))
             return cls(files=files, **raw)
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"a journal record with unexpected fields: {error}") from error
 
 
@@ -92,6 +90,11 @@ class Repair:
     id: str | None
     outcome: Literal["discarded", "finished", "abandoned"]
     files: tuple[str, ...]
+
+
+def _file_record(item: dict[str, Any]) -> FileRecord:
+    paths = {name: named_path(item[name]) for name in ("path", "real", "temporary")}
+    return FileRecord(**{**item, **paths, "owner": tuple(item["owner"]) if item["owner"] else None})
 
 
 def _fields(record: Record | FileRecord) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -126,3 +127,58 @@ def test_nohup_is_respected(environ: dict[str, str]) -> None:
     done = subprocess.run(["/bin/sh", "-c", command], env=environ, capture_output=True, text=True, timeout=30)
 
     assert done.stdout.splitlines()[-1] == "143"  # the SIGTERM, not the SIGHUP
+
+
+def test_words_are_utf8_in_a_locale_that_knows_only_ascii(environ: dict[str, str], tmp_path: Path) -> None:
+    """BR-09: keys, values, items, stdin, variables and folders with accents, all the way to the file and back."""
+    folder = tmp_path / "café"
+    home = folder / ".hermes"
+    (folder / "canön").mkdir(parents=True)
+    home.mkdir()
+    config, dotenv = home / "config.yaml", home / ".env"
+    start = {config: "# né\na: 1\n", dotenv: f"CANON_HOME={folder}/canön\n"}
+    for file, text in start.items():
+        file.write_text(text, encoding="utf-8")
+    plain = {**environ, "HERMES_HOME": str(home), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def run(*words: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(FOLDER / "canon-ops"), *words], env=plain | more, input=stdin, capture_output=True, encoding="utf-8",
+            timeout=30, check=False,
+        )  # fmt: skip
+
+    calls = [
+        run("config", "set", "personalities.家", "café 😀"),
+        run("config", "set", "b", "naïve", "--type", "str", "--diff"),
+        run("config", "add", "plugins.enabled", "é"),
+        run("env", "set", "CANON_AGENT", "désk"),
+        run("env", "set", "CANON_AGENT", "--stdin", stdin="frönt\n"),
+        run("env", "set", "CANON_AGENT", "--from-env", "GIVEN", GIVEN="bàck"),
+    ]
+
+    assert [(call.returncode, call.stderr) for call in calls] == [(0, "")] * len(calls)
+    assert config.read_text(encoding="utf-8") == (
+        "# né\na: 1\npersonalities:\n  家: café 😀\nb: naïve\nplugins:\n  enabled:\n  - é\n"
+    )
+    assert dotenv.read_text(encoding="utf-8") == start[dotenv] + "CANON_AGENT=bàck\n"
+    assert json.loads(run("config", "get", "personalities.家", "--json").stdout)["data"]["value"] == "café 😀"
+    for _ in calls:
+        assert run("undo").returncode == 0
+    assert {file: file.read_text(encoding="utf-8") for file in start} == start
+
+
+def test_a_history_is_the_same_in_every_locale(environ: dict[str, str], tmp_path: Path) -> None:
+    """A change of one locale is taken back in another; the names of its files are what they were."""
+    home = tmp_path / "café"
+    home.mkdir()
+    config = home / "config.yaml"
+    config.write_text("a: 1\n")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for first, second in ((ascii_only, {}), ({}, ascii_only)):
+        for words, locale in ((("config", "set", "a", "2"), first), (("undo",), second)):
+            done = subprocess.run(
+                [str(FOLDER / "canon-ops"), *words], env={**environ, "HERMES_HOME": str(home), **locale},
+                capture_output=True, timeout=30, check=False,
+            )  # fmt: skip
+            assert (done.returncode, done.stderr) == (0, b""), words
+        assert config.read_text() == "a: 1\n"
