@@ -14,17 +14,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from canon_ops.errors import CanonOpsError, OutsideError, UsageError
+from canon_ops.errors import CanonOpsError, OutsideError, RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.reading import read_optional
 from canon_ops.files.yaml_reader import ConfigSyntaxError
 from canon_ops.operate.change_config import ConfigPlan, plan_config
 from canon_ops.operate.prompts import Prompts, Question
 from canon_ops.operate.writing import Writing, Written
 from canon_ops.runtime.held_signals import signals_held
 
-__all__ = ["EditorFailed", "NoEditor", "edit_in_editor", "editor_of"]
+__all__ = ["EditorFailed", "Emptied", "NoEditor", "edit_in_editor", "editor_of"]
 
 RunEditor = Callable[[Path], None]
+
+_AGAIN = "canon-ops config edit"
 
 
 class NoEditor(UsageError):
@@ -39,26 +42,39 @@ class EditorFailed(OutsideError):
     code: ClassVar[str] = "editor_failed"
 
 
+class Emptied(RefusedError):
+    """Every key is gone from the text: an editor that failed leaves that, and hardly anybody wants it."""
+
+    code: ClassVar[str] = "config_emptied"
+
+
 def editor_of(environ: Mapping[str, str]) -> RunEditor:
     """The editor of ``$VISUAL``, else ``$EDITOR``, as a function that waits for it.
 
     Raises:
-        NoEditor: neither is set.
+        NoEditor: neither is set, or what is set cannot be taken apart.
     """
     name = next((name for name in ("VISUAL", "EDITOR") if environ.get(name, "").strip()), None)
     if name is None:
         raise NoEditor("neither VISUAL nor EDITOR names an editor", fix="EDITOR=nano canon-ops config edit")
-    words = shlex.split(environ[name])
+    try:
+        words = shlex.split(environ[name])
+    except ValueError as error:
+        raise NoEditor(
+            f"{name} is {environ[name]!r}, which is no command line (a quote or a backslash too much)",
+            fix=f"export {name}=nano",
+        ) from error
 
     def run(file: Path) -> None:
         try:
             done = subprocess.run([*words, str(file)], env=dict(environ), check=False)
         except OSError as error:
             raise EditorFailed(
-                f"{name} names {words[0]}, which does not start: {error}", fix=f"export {name}=nano"
+                f"{name} names {words[0]}, which does not start: {error.strerror}", fix=f"export {name}=nano"
             ) from error
         if done.returncode != 0:
-            raise EditorFailed(f"{words[0]} ended with {done.returncode}; nothing was written", fix="edit again")
+            how = f"ended with {done.returncode}" if done.returncode > 0 else f"was ended by signal {-done.returncode}"
+            raise EditorFailed(f"{words[0]} {how}; nothing was written", fix=_AGAIN)
 
     return run
 
@@ -72,7 +88,7 @@ def edit_in_editor(
         write: shows the plan, asks, and carries it out. Whatever it raises, the person's work is kept.
 
     Raises:
-        EditorFailed: see there.
+        EditorFailed, Emptied: see there.
         ConfigSyntaxError: the text is broken and was left so; nothing was written, and the copy's place is told.
         ManagedHome, ChangedUnderUs: as :func:`plan_config`.
     """
@@ -84,7 +100,13 @@ def edit_in_editor(
         assert copy is not None  # noqa: S101 - made below, before anybody edits
         given = document.data
         _write(copy, given)
-        return _edited(copy, document.file, run_editor, prompts)
+        edited = _edited(copy, document.file, run_editor, prompts)
+        if document.value and not edited.value:
+            raise Emptied(
+                f"the editor left no key of {document.file}; nothing was written",
+                fix=f"{_AGAIN}   # and leave one, or take keys out by name: canon-ops config unset KEY",
+            )
+        return edited
 
     keep = False
     try:
@@ -93,7 +115,7 @@ def edit_in_editor(
             copy = Path(tempfile.mkdtemp(prefix="canon-ops-")) / "config.yaml"
         return write(plan_config(writing, edit))
     except BaseException as error:  # Ctrl-C at the question, too
-        keep = copy is not None and copy.exists() and copy.read_bytes() != given
+        keep = copy is not None and _left_in(copy) not in (None, b"", given)
         if keep and isinstance(error, CanonOpsError) and error.fix is not None:
             error.fix = f"{error.fix}   (your text is kept: {copy})"
         elif keep:
@@ -109,7 +131,9 @@ def _edited(copy: Path, file: str, run_editor: RunEditor, prompts: Prompts) -> C
     broken: bytes | None = None
     while True:
         run_editor(copy)
-        text = copy.read_bytes()
+        text = _left_in(copy)
+        if text is None:
+            raise EditorFailed(f"the editor left no file where it was given one ({copy})", fix=_AGAIN)
         try:
             return _parsed(text, file, copy)
         except ConfigSyntaxError as error:
@@ -126,6 +150,14 @@ def _parsed(text: bytes, file: str, copy: Path) -> ConfigDocument:
         return ConfigDocument.parse(text, file)
     except ConfigSyntaxError:
         return ConfigDocument.parse(text, str(copy))
+
+
+def _left_in(copy: Path) -> bytes | None:
+    """The text that the editor left; None when there is none to be read."""
+    try:
+        return read_optional(copy)
+    except CanonOpsError:  # a folder, a pipe, a file that nobody may read
+        return None
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -57,6 +57,8 @@ def without_nul(file: str) -> str:
 
 def as_utf8(data: bytes, file: str) -> str:
     """The cure for ``data`` that is not UTF-8: read as Latin-1, unless that would spoil letters that are UTF-8."""
+    if (wide := wide_encoding(data)) is not None:
+        return to_utf8(wide, file)
     broken, has_letters = 0, False
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.isascii():

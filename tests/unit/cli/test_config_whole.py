@@ -580,6 +580,49 @@ def test_an_editor_that_fails_changes_nothing(
     assert config.read_text() == CONFIG
 
 
+LEFT = {
+    "no file": ('rm "$1"', 3, "left no file"),
+    "a folder": ('rm "$1"; mkdir "$1"', 3, "left no file"),
+    "a pipe": ('rm "$1"; mkfifo "$1"', 3, "left no file"),
+    "nothing in it": (': > "$1"', 1, "left no key"),
+    "comments": ('echo "# a: 1" > "$1"', 1, "left no key"),
+    "{}": ('echo "{}" > "$1"', 1, "left no key"),
+    "a signal": ('echo "a: 9" > "$1"; kill -9 $$', 3, "was ended by signal 9"),
+    "half of it, and a failure": ('echo "a: 9" > "$1"; exit 7', 3, "ended with 7"),
+}
+
+
+@pytest.mark.parametrize(("does", "code", "says"), LEFT.values(), ids=LEFT.keys())
+def test_what_no_person_would_leave_is_not_written(
+    program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, code: int, says: str
+) -> None:
+    """An editor that fails, or that empties the file, changes nothing, agreed to or not."""
+    script = tmp_path / "editor"
+    script.write_text(f"#!/bin/sh\n{does}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+
+    ran = program("config", "edit", "--yes")
+
+    assert (ran.code, config.read_text()) == (code, CONFIG)
+    assert says in ran.err
+    assert "fix: canon-ops config edit" in ran.err
+    assert ("your text is kept: " in ran.err) == ("a: 9" in does or "# a" in does or "{}" in does)
+
+
+@pytest.mark.parametrize("value", ["vi '", 'code "--wait', "nano\\"])
+def test_an_editor_with_half_a_quote_is_wrong_usage(
+    program: Runner, config: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """It is said which variable it is, and what is wrong with it."""
+    monkeypatch.setenv("VISUAL", value)
+
+    ran = program("config", "edit")
+
+    assert (ran.code, config.read_text()) == (2, CONFIG)
+    assert "VISUAL" in ran.err
+
+
 def test_edit_notices_a_writer_meanwhile(
     program: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

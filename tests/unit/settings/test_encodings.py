@@ -103,6 +103,19 @@ def test_one_broken_line_does_not_spoil_the_letters_of_the_others(tmp_path: Path
     assert cure_of(mixed.replace(b": ", b"="), Path("/h/.env")) == as_utf8(mixed, "/h/.env")
 
 
+@pytest.mark.parametrize("name", ["utf-16", "utf-32"])
+def test_a_wide_config_is_converted_from_what_it_is(name: str, tmp_path: Path) -> None:
+    """Its mark says what it is in; as Latin-1 it would be nobody's text."""
+    file = tmp_path / "config.yaml"
+    file.write_bytes("größe: 1\n".encode(name))
+
+    with pytest.raises(CanonOpsError) as caught:
+        read_yaml(file.read_bytes(), str(file))
+    subprocess.run(["/bin/sh", "-c", str(caught.value.fix)], check=True, timeout=10)
+
+    assert read_yaml(file.read_bytes(), str(file)).value == {"größe": 1}
+
+
 @pytest.mark.parametrize("text", ["a: 1\rb: |\r  x\r\r  y\r", "a: 1\r\nb: |\r\n  x\r  y\nc: 'z\r\r\n  z'\r"])
 def test_plain_line_ends_mean_the_same(text: str, tmp_path: Path) -> None:
     """CR alone and CR with LF are one line end each: no value gets another line."""
