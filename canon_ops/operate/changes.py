@@ -19,6 +19,8 @@ from canon_ops.files.records import Record, digest
 from canon_ops.files.transaction import ChangedUnderUs, FileChange, Transaction
 from canon_ops.files.undo import undo
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.keyring.access import Keyring
+from canon_ops.operate.dead_references import refuse_dead_references
 from canon_ops.operate.edit_config import refuse_managed
 from canon_ops.operate.installation import Installation, read_installation, record_file
 from canon_ops.operate.interrupted import (
@@ -161,16 +163,18 @@ def changes_of(change: Change) -> tuple[FileChange, ...]:
     return tuple(FileChange(Path(file.path), Path(file.real), before, after) for file, before, after in texts)
 
 
-def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
+def undo_change(writing: Writing, identity: str | None, look: Look, keyring: Keyring | None = None) -> Undone:
     """Take one entry back by a commit of its own, which can be undone too.
 
     Args:
         identity: see :func:`find_change`.
+        keyring: asked when a reference to it would come back; None is the one of this environment.
 
     Raises:
         NoSuchEntry: there is nothing to undo, or it was taken back already.
         NothingButPackages: it changed no file of people's; ``rollback`` takes it back.
         ChangedUnderUs: a file was changed since; nothing was written.
+        DeadReference, KeyringProblem: a reference would come back whose key is gone, or who knows.
         ManagedHome: a package manager owns the home.
     """
     home = writing.home
@@ -192,6 +196,7 @@ def undo_change(writing: Writing, identity: str | None, look: Look) -> Undone:
             undo(transaction, change.id)
         except ChangedUnderUs as error:
             raise _led_out(error, change, list_changes(home, writing.environ), home) from error
+        refuse_dead_references(transaction.changes(), home, keyring or Keyring(writing.environ))
         keeps = _keep_packages(transaction, change, home)
         for file in transaction.changes():
             for text in (file.before, file.after):

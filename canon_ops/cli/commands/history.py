@@ -170,10 +170,11 @@ def undo_command(context: Context, id: str | None, write: WriteOptions) -> Resul
     """Take a change of this tool back: every file gets the bytes from before it.
 
     Without ID it is the newest change in force, so that a second undo goes one further back. A file that was changed
-    since is left alone (exit 5). An undo is a change too: undo its ID to have the change again.
+    since is left alone (exit 5), and so is one that would refer to a key which the keyring does not have any more. An
+    undo is a change too: undo its ID to have the change again.
     """
     writing = context.writing("undo" if id is None else f"undo {id}", write)
-    done = undo_change(writing, id, lambda path, text: learn_text(context.redact, path, text))
+    done = undo_change(writing, id, lambda path, text: learn_text(context.redact, path, text), context.keyring)
     change, written = done.change, done.written
     report = UndoReport(
         undone=change.id,
