@@ -10,7 +10,7 @@ from typing import Any, Literal
 from canon_ops.files.atomic import Target
 from canon_ops.files.sha256 import sha256
 from canon_ops.lean import dataclass, field, field_names, late_pattern
-from canon_ops.settings.paths import named_path
+from canon_ops.runtime.file_names import named_path
 
 __all__ = ["FileRecord", "Outcome", "Planned", "Record", "Repair", "digest", "next_moment"]
 

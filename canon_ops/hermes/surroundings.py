@@ -13,7 +13,8 @@ from canon_ops.files.reading import read_optional
 from canon_ops.hermes.config_file import read_config
 from canon_ops.hermes.homes import administrator_folder, user_home
 from canon_ops.hermes.managed_scope import managed_variables
-from canon_ops.lean import replace
+from canon_ops.lean import field_names, replace
+from canon_ops.runtime.file_names import named_path
 from canon_ops.settings.paths import CanonPaths
 from canon_ops.settings.surroundings import Surroundings
 
@@ -47,7 +48,7 @@ def surroundings_from_disk(
         config_file=str(config_file),
         managed_file=managed_file,
     )
-    paths = CanonPaths.from_environ(without_agents.gateway_environ, user_home(environ))
+    paths = _canon_paths(without_agents.gateway_environ, user_home(environ))
     return replace(without_agents, agents=read_optional(paths.agents_file), agents_file=str(paths.agents_file))
 
 
@@ -68,4 +69,10 @@ def canon_paths_from_disk(hermes_home: Path, environ: Mapping[str, str]) -> Cano
     merged = Surroundings(
         environ=environ, dotenv=read_optional(env_file), managed=managed, dotenv_file=str(env_file)
     ).gateway_environ
-    return CanonPaths.from_environ(merged, user_home(environ))
+    return _canon_paths(merged, user_home(environ))
+
+
+def _canon_paths(environ: Mapping[str, str], home: Path) -> CanonPaths:
+    """Where Canon's files are, as this process names files."""
+    paths = CanonPaths.from_environ(environ, home)
+    return CanonPaths(**{name: Path(named_path(str(getattr(paths, name)))) for name in field_names(CanonPaths)})

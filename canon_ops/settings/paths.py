@@ -5,13 +5,12 @@ Source: Canon wire 3.6.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from canon_ops.lean import dataclass
 
-__all__ = ["CanonPaths", "named_path"]
+__all__ = ["CanonPaths"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +46,5 @@ def _path(text: str | None, home: Path) -> Path | None:
         return None
     text = text.strip()
     if text == "~" or text.startswith("~/"):
-        return home / named_path(text[2:])
-    return Path(named_path(text))
-
-
-def named_path(text: str) -> str:
-    """A path that stands in a file, which is UTF-8, as this process names files: its locale may know less than that."""
-    return text if text.isascii() else os.fsdecode(text.encode("utf-8", "surrogateescape"))
+        return home / text[2:]
+    return Path(text)
