@@ -95,7 +95,8 @@ async def main(module: str, wanted: int, *, runs: bool) -> None:
     await count.finished.wait()
     found = {
         "handled": count.handled,
-        "wall_s": count.last_s - count.first_s,
+        "first_s": count.first_s,
+        "last_s": count.last_s,
         "processor_s": time.process_time() - processor_s,
         "resident": count.resident,
     }
