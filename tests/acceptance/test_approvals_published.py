@@ -36,8 +36,7 @@ from canon_hermes_plugin.approvals.events import (
 from canon_hermes_plugin.approvals.machine import TransitionError
 from canon_hermes_plugin.approvals.store import ApprovalStore
 from canon_hermes_plugin.state.owner import Owner
-from tests.support.environments import Environment, find_python
-from tests.support.tools import is_missing
+from tests.support.published import registry_interpreter
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
@@ -51,18 +50,8 @@ class Theirs:
     """The published plugin's registry, behind a pipe."""
 
     def __init__(self, home: Path) -> None:
-        base = find_python("3.13")
-        package = ("canon-hermes-plugin==0.16.2",)
-        environment = Environment(
-            "canon-published-registry-0.16.2",
-            python=base,
-            requirements=("httpx>=0.28,<0.29",),
-            without_dependencies=package,
-        )
-        if base is None and not environment.is_made:
-            is_missing("the published plugin needs Python 3.13")
         self._process = subprocess.Popen(
-            [str(environment.make()), str(DRIVER)],
+            [str(registry_interpreter()), str(DRIVER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,7 @@ from canon_ops.sandbox.model.server import ModelSandbox
 from tests.support.borgee_gateways import borgee_config
 from tests.support.crashing import has_strace
 from tests.support.homes import build_home, merged
-from tests.support.published_borgee import published_python
+from tests.support.published_borgee import PUBLISHED_VERSION, published_python
 
 CHANNELS, BURST, WINDOW, PAIRS, SINGLES, COUNTED = 64, 640, 200, 5, 40, 20
 FASTER, SLOWER = 2.0, 1.2
@@ -90,21 +90,23 @@ class Side:
         for _ in range(COUNTED):
             self.single()
 
-    def synchronisations(self, work: Callable[[], object]) -> int:
-        """How often the gateway waits for the disk meanwhile."""
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "strace"
-            words = ["strace", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", str(log), "-p", str(self.gateway.pid)]
-            with subprocess.Popen(words, stderr=subprocess.DEVNULL) as tracer:
-                time.sleep(1.0)  # strace says nothing once it is attached
-                work()
-                tracer.terminate()
-            return len(re.findall(r"\b(?:fsync|fdatasync)\(", log.read_text()))
+
+def synchronisations(pid: int, work: Callable[[], object]) -> int:
+    """How often a process waits for the disk meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "strace"
+        words = ["strace", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", str(log), "-p", str(pid)]
+        with subprocess.Popen(words, stderr=subprocess.DEVNULL) as tracer:
+            time.sleep(1.0)  # strace says nothing once it is attached
+            work()
+            tracer.terminate()
+        return len(re.findall(r"\b(?:fsync|fdatasync)\(", log.read_text()))
 
 
 @contextmanager
 def side(name: str, python: Path, folder: Path, model: ModelSandbox) -> Iterator[Side]:
-    """A gateway whose one slot is taken by a turn that lasts."""
+    """A gateway, below a folder that it makes, whose one slot is taken by a turn that lasts."""
+    folder.mkdir()
     with BorgeeSandbox(BorgeeOptions(require_mention=False)) as box:
         channels = [box.human.add_channel(f"channel-{number}") for number in range(CHANNELS)]
         home = build_home(
@@ -121,6 +123,19 @@ def side(name: str, python: Path, folder: Path, model: ModelSandbox) -> Iterator
             yield Side(name, box, gateway, home.path / "plugins" / "borgee" / "inbox.sqlite3", channels)
         finally:
             gateway.kill()
+
+
+def take_turns(sides: Sequence[Side], pairs: int) -> None:
+    """A warm-up, then as many rounds of a burst and some single messages each."""
+    progress("warm-up")
+    for each in sides:
+        each.burst()
+    for pair in range(1, pairs + 1):
+        progress(f"pair {pair} of {pairs}")
+        for each in sides:
+            each.rates.append(each.burst())
+        for each in sides:
+            each.latencies += [each.single() for _ in range(SINGLES // PAIRS)]
 
 
 def progress(text: str) -> None:
@@ -145,26 +160,20 @@ def main() -> int:
         progress("the environment of the published plugin; the first time it is made")
         published = published_python()
         progress("two gateways")
-        ours = stack.enter_context(side("ours", Path(sys.executable), _made(folder / "ours"), model))
-        theirs = stack.enter_context(side("borgee-hermes-plugin 0.3.1", published, _made(folder / "theirs"), model))
+        ours = stack.enter_context(side("ours", Path(sys.executable), folder / "ours", model))
+        theirs = stack.enter_context(
+            side(f"borgee-hermes-plugin {PUBLISHED_VERSION}", published, folder / "theirs", model)
+        )
         sides = (ours, theirs)
-        progress("warm-up")
-        for each in sides:
-            each.burst()
-        for pair in range(1, PAIRS + 1):
-            progress(f"pair {pair} of {PAIRS}")
-            for each in sides:
-                each.rates.append(each.burst())
-            for each in sides:
-                each.latencies += [each.single() for _ in range(SINGLES // PAIRS)]
+        take_turns(sides, PAIRS)
         progress("durability")
         is_full = True
         print(f"{BURST} messages in {CHANNELS} channels, at most {WINDOW} ahead; input {digest}; {PAIRS} pairs")
         for each in sides:
             calls = "fsync not counted: no strace"
             if has_strace():
-                at_once = each.synchronisations(each.burst)
-                one_by_one = each.synchronisations(each.singles)
+                at_once = synchronisations(each.gateway.pid, each.burst)
+                one_by_one = synchronisations(each.gateway.pid, each.singles)
                 calls = f"{at_once} fsync a burst, {one_by_one} for {COUNTED} one at a time"
                 is_full = is_full and one_by_one >= COUNTED
             with each.reader() as connection:
@@ -181,11 +190,6 @@ def main() -> int:
         fine = faster >= FASTER and slower <= SLOWER and is_full
         print("within the limits" if fine else "OVER A LIMIT")
         return 0 if fine else 1
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
 
 
 if __name__ == "__main__":

@@ -63,12 +63,17 @@ KINDS: dict[str, tuple[Callable[[], list[Any]], float]] = {  # how many times as
 }
 
 
+def pairs_of(cards: list[Any], ours: Judge, theirs: Judge, count: int) -> list[tuple[float, float]]:
+    """Nanoseconds a card of both, taken in turns after a warm-up."""
+    ours.time_ns(cards)
+    theirs.time_ns(cards)
+    return [(ours.time_ns(cards) / len(cards), theirs.time_ns(cards) / len(cards)) for _ in range(count)]
+
+
 def compare(name: str, cards: list[Any], ours: Judge, theirs: Judge, least: float) -> float:
     """Print one line; how many times as fast, the median."""
     text = json.dumps(cards)
-    ours.time_ns(cards)  # warm-up
-    theirs.time_ns(cards)
-    pairs = [(ours.time_ns(cards) / len(cards), theirs.time_ns(cards) / len(cards)) for _ in range(PAIRS)]
+    pairs = pairs_of(cards, ours, theirs, PAIRS)
     ratios = sorted(published / own for own, published in pairs)
     size = sum(len(json.dumps(card, ensure_ascii=False).encode()) for card in cards) // len(cards)
     own, published = (statistics.median(column) / 1e3 for column in zip(*pairs, strict=True))

@@ -29,6 +29,7 @@ from tests.support.published import PUBLISHED, published_host
 
 PEER = "published doctor"
 CLICK = "import click"
+IN_THE_HOST, FROM_OUTSIDE, COLD = "doctor, in the host", "doctor, from outside", "doctor, cold"
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ def rows() -> dict[str, Row]:
     return {
         PEER: Row([str(peer), "doctor"]),
         CLICK: Row([str(here), "-c", CLICK]),
-        "doctor, in the host": Row([str(here.parent / "canon-ops"), *doctor], PEER, 1.0),
-        "doctor, from outside": Row([str(outside.parent / "canon-ops"), *doctor, "--python", str(here)], PEER, 1.5),
-        "doctor, cold": Row([str(here.parent / "canon-ops"), *doctor], PEER, forgets=True),
+        IN_THE_HOST: Row([str(here.parent / "canon-ops"), *doctor], PEER, 1.0),
+        FROM_OUTSIDE: Row([str(outside.parent / "canon-ops"), *doctor, "--python", str(here)], PEER, 1.5),
+        COLD: Row([str(here.parent / "canon-ops"), *doctor], PEER, forgets=True),
         "status": Row([str(here.parent / "canon-ops"), "status"], CLICK, 10.0),
     }
 

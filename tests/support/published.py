@@ -36,7 +36,8 @@ __all__ = [
     "Scene",
     "published_host",
     "published_scene",
-    "register_by_itself"
+    "register_by_itself",
+    "registry_interpreter",
 ]  # fmt: skip
 
 
@@ -92,6 +93,21 @@ def published_host(host: PublishedHost) -> Path:
     if base is None and not environment.is_made:
         is_missing(f"{host.name} needs Python {host.python}")
     return environment.make()
+
+
+def registry_interpreter() -> Path:
+    """The interpreter of the environment with the newest published plugin and what its registry of approvals needs.
+
+    Where it has to be made and Python 3.13 is missing, the test ends as :func:`is_missing` says.
+    """
+    return published_host(
+        PublishedHost(
+            "canon-published-registry-0.16.2",
+            ("httpx>=0.28,<0.29",),
+            without_dependencies=("canon-hermes-plugin==0.16.2",),
+            python="3.13",
+        )
+    )
 
 
 @dataclass
