@@ -85,7 +85,7 @@ test-interop: $(STAMP)  ## the sandboxes against the published plugins in real g
 	$(BIN)/python -m pytest -m long tests/acceptance/test_published_registration.py tests/acceptance/test_published_plugin.py tests/acceptance/test_published_plugin_tools.py $(TEST_ARGS)
 	$(MAKE) test-sdk
 	$(BIN)/python -m pytest -m long tests/acceptance/test_borgee_published_inbox.py $(TEST_ARGS)
-	$(BIN)/python -m pytest -m long tests/acceptance/test_approvals_published.py $(TEST_ARGS)
+	$(BIN)/python -m pytest -m long tests/acceptance/test_approvals_published.py tests/acceptance/test_bench_peers.py $(TEST_ARGS)
 
 test-sdk: $(STAMP)  ## the loopback Borgee server against the published Borgee clients, and against bytes written by hand (made in .hosts, once)
 	$(BIN)/python -m pytest tests/contract/test_borgee_client.py tests/contract/test_borgee_bytes.py $(TEST_ARGS)
@@ -168,6 +168,9 @@ fuzz: $(STAMP)  ## FUZZ_N=1000000 mutated inputs for each parser and editor, and
 
 bench: $(STAMP)  ## run all benchmarks (BENCH="sse durable" chooses); each prints its peer, and the end says which are over their limit
 	$(BIN)/python -m scripts.bench --only "$(BENCH)"
+
+bench-peers: $(STAMP)  ## one table of us and the published plugins (made in .hosts, once); BENCH="cards sse" chooses, BENCH_ARGS=--write writes docs/speed.md
+	$(BIN)/python -m scripts.bench_peers --only "$(BENCH)" $(BENCH_ARGS)
 
 bench-memory: $(STAMP)  ## a hundred thousand messages through the Canon adapter: its memory must not grow
 	$(BIN)/python -m scripts.bench --only inbound --memory
