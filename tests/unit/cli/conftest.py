@@ -14,6 +14,7 @@ import pytest
 from canon_ops.cli.main import start
 from canon_ops.cli.streams import Streams
 from tests.support.documents import checked
+from tests.support.keyring_backend import keyring_variables
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 
@@ -84,3 +85,12 @@ def program(home: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
         return Ran(int(code), out.getvalue(), err.getvalue())
 
     return call
+
+
+@pytest.fixture
+def ring(tmp_path: Path, program: Runner, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working keyring; gives the file that it keeps its entries in."""
+    file = tmp_path / "entries.json"
+    for name, value in keyring_variables(file).items():
+        monkeypatch.setenv(name, value)
+    return file

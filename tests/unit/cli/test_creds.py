@@ -22,15 +22,6 @@ def user(home: Path) -> User:
 
 
 @pytest.fixture
-def ring(tmp_path: Path, program: Runner, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working keyring; gives the file that it keeps its entries in."""
-    file = tmp_path / "entries.json"
-    for name, value in keyring_variables(file).items():
-        monkeypatch.setenv(name, value)
-    return file
-
-
-@pytest.fixture
 def canon() -> Iterator[CanonSandbox]:
     with CanonSandbox(CanonOptions()) as box:
         yield box

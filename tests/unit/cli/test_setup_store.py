@@ -11,7 +11,7 @@ from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.canon_files import profile_entry
 from tests.support.canon_homes import User
-from tests.support.keyring_backend import entries_of, keyring_variables
+from tests.support.keyring_backend import entries_of
 from tests.unit.cli.conftest import Runner
 from tests.unit.cli.test_setup import endpoints, registering
 
@@ -20,14 +20,6 @@ from tests.unit.cli.test_setup import endpoints, registering
 def canon() -> Iterator[CanonSandbox]:
     with CanonSandbox(CanonOptions(auto_approve=True, approve_after_polls=0)) as box:
         yield box
-
-
-@pytest.fixture
-def ring(tmp_path: Path, program: Runner, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = tmp_path / "entries.json"
-    for name, value in keyring_variables(file).items():
-        monkeypatch.setenv(name, value)
-    return file
 
 
 def everything_below(folder: Path) -> bytes:

@@ -20,15 +20,6 @@ def user(home: Path) -> User:
     return user
 
 
-@pytest.fixture
-def ring(tmp_path: Path, program: Runner, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working keyring; gives the file that it keeps its entries in."""
-    file = tmp_path / "entries.json"
-    for name, value in keyring_variables(file).items():
-        monkeypatch.setenv(name, value)
-    return file
-
-
 SIDES = {"canon": ("--canon-profile", "ops"), "borgee": ("--platform", "borgee")}
 sides = pytest.mark.parametrize("side", SIDES.values(), ids=SIDES)
 
