@@ -19,7 +19,8 @@ translated once, where they appear, with ``raise … from exc``.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import ClassVar
+
+from canon_ops.hints import ClassVar
 
 __all__ = [
     "CanonOpsError",

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, cast
+
+from canon_ops.hints import TYPE_CHECKING, Any, cast
 
 __all__ = ["dataclass", "field", "field_names", "late_pattern", "patterns_put_off", "replace"]
 

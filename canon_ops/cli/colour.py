@@ -16,7 +16,8 @@ Source: command-line contract, section 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+
+from canon_ops.hints import Literal
 
 __all__ = ["ColourChoice", "wants_colour"]
 

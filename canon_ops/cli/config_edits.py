@@ -10,7 +10,6 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from canon_ops.cli.context import Context
 from canon_ops.cli.given_value import refuse_argument
@@ -24,6 +23,7 @@ from canon_ops.files.values import BadValue, parse_value
 from canon_ops.files.yaml_path import format_path, parse_path
 from canon_ops.files.yaml_reader import same
 from canon_ops.hermes.keys import KeyFile, KnownKey, dropped, find_key, near_key
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass, replace
 from canon_ops.operate.edit_config import ConfigEdited, edit_config
 from canon_ops.operate.shown_config import shown_value

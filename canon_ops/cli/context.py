@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
 from canon_ops.cli.delivery import deliver
 from canon_ops.cli.output import Result
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.session import CommonOptions, Program, Session, WriteOptions
 from canon_ops.cli.streams import ReaderGone
+from canon_ops.hints import TYPE_CHECKING
 from canon_ops.lean import dataclass
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from canon_ops.cli.errors import Failure
 from canon_ops.cli.output import Block, Item, Line, Problem, Result
 from canon_ops.cli.session import Session
 from canon_ops.errors import ExitCode
+from canon_ops.hints import TYPE_CHECKING
 from canon_ops.lean import replace
 
 if TYPE_CHECKING:

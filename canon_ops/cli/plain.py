@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from re import Match
-from typing import assert_never
 
 from canon_ops.cli.output import COMMANDS, Block, Diff, Fields, Item, Line, Raw, Row, Table
+from canon_ops.hints import assert_never
 from canon_ops.lean import late_pattern
 
 __all__ = ["render"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from canon_ops.hints import Any
 from canon_ops.lean import late_pattern
 from canon_ops.settings.secret import SECRET_MARK, numbered_mark
 from canon_ops.settings.telling import hide_logins, hide_secrets, is_telling, secret_parts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
+import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import PurePath
@@ -15,11 +16,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from canon_ops.cli.envelope import Json, schema_name
 from canon_ops.cli.output import Problem
+from canon_ops.hints import __all__ as stood_in
 
 __all__ = ["document_schema", "type_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SCALARS: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_LIBRARYS_OWN = {name: getattr(typing, name) for name in stood_in}  # what canon_ops.hints has stand-ins for
 _EMPTY: Json = {"type": "object", "maxProperties": 0}
 
 
@@ -88,7 +91,7 @@ def _array(origin: type, arguments: tuple[object, ...], definitions: dict[str, J
 def _object(kind: type, definitions: dict[str, Json]) -> Json:
     if kind.__name__ not in definitions:
         definitions[kind.__name__] = None  # taken: a type that refers to itself finds its own name
-        hints = get_type_hints(kind)
+        hints = get_type_hints(kind, localns=_LIBRARYS_OWN)
         properties = {field.name: type_schema(hints[field.name], definitions) for field in dataclasses.fields(kind)}
         definitions[kind.__name__] = {"type": "object", "properties": properties, "required": list(properties)}
     return {"$ref": f"#/$defs/{kind.__name__}"}

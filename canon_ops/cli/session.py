@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from canon_ops.cli.colour import ColourChoice, wants_colour
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.streams import Stream, Streams
 from canon_ops.errors import CanonOpsError, UsageError
+from canon_ops.hints import TYPE_CHECKING
 from canon_ops.lean import dataclass, field
 
 if TYPE_CHECKING:

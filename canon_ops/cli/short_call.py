@@ -9,12 +9,12 @@ option, is none and goes to click. A test holds each call against what click mak
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Result
 from canon_ops.cli.session import CommonOptions, Session, WriteOptions
 from canon_ops.hermes.home_need import HomeNeed
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass, field, patterns_put_off
 
 __all__ = ["PLAIN_CALLS", "ShortCall", "short_call"]

@@ -13,9 +13,9 @@ import stat
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TextIO
 
 from canon_ops.errors import OutsideError
+from canon_ops.hints import TextIO
 
 __all__ = ["OutputLost", "ReaderGone", "Stream", "Streams", "plug_closed_descriptors", "process_streams"]
 

@@ -13,10 +13,10 @@ import shlex
 import stat
 import time
 from pathlib import Path
-from typing import ClassVar
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.disk import Disk, DiskError, explain
+from canon_ops.hints import ClassVar
 from canon_ops.lean import dataclass
 
 __all__ = [

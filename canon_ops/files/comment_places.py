@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import yaml
 
@@ -24,6 +23,7 @@ from canon_ops.files.yaml_layout import MERGE_TAG, Comment, Layout, find_way
 from canon_ops.files.yaml_places import line_start, past_deeper, stop_of
 from canon_ops.files.yaml_proofs import ProofFailed
 from canon_ops.files.yaml_reader import construct, same
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass
 
 __all__ = ["Block", "KeyPath", "PlacedComment", "place_comments", "placed_comments"]

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import shlex
 from functools import cached_property
-from typing import Any, Self, cast
 
 import yaml
 
@@ -37,6 +36,7 @@ from canon_ops.files.yaml_path import MOST_NESTED, Path, format_path
 from canon_ops.files.yaml_plans import Planner
 from canon_ops.files.yaml_proofs import Added, Change, Dropped, ProofFailed, Replaced, prove, prove_rewrite
 from canon_ops.files.yaml_reader import ConfigSyntaxError, YamlText, construct, read_yaml, same
+from canon_ops.hints import Any, Self, cast
 from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.encodings import plain_line_ends
 

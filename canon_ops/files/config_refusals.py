@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 import yaml
 
@@ -13,6 +12,7 @@ from canon_ops.errors import NotFoundError, RefusedError
 from canon_ops.files.yaml_layout import Layout, Way, find_way
 from canon_ops.files.yaml_path import Path, format_path
 from canon_ops.files.yaml_reader import construct
+from canon_ops.hints import Any, ClassVar
 from canon_ops.lean import late_pattern
 
 __all__ = [

@@ -11,9 +11,9 @@ import contextlib
 import errno
 import os
 from pathlib import Path
-from typing import ClassVar
 
 from canon_ops.errors import OutsideError
+from canon_ops.hints import ClassVar
 from canon_ops.runtime.ownership import heir, owner_of
 
 __all__ = ["Disk", "DiskError", "existing", "explain"]

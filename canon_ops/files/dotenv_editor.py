@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import ClassVar, Self
 
 from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.dotenv_readers import Reader, differing, hermes_values, quotings
+from canon_ops.hints import ClassVar, Self
 from canon_ops.lean import dataclass
 from canon_ops.settings.dotenv import DotenvEntry, DotenvLine, lay_over, read_dotenv, read_lines
 from canon_ops.settings.encodings import as_utf8, to_utf8, wide_encoding, without_nul

@@ -8,10 +8,10 @@ like. Known faults of yaml-edit 0.2, and who avoids them, are in ``docs/decision
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
 
 from canon_ops.errors import RefusedError
 from canon_ops.files.yaml_quoting import Room, Style, choose_style
+from canon_ops.hints import Any, ClassVar, Protocol
 
 __all__ = ["Address", "Engine", "EngineFault", "EngineMissing", "YamlEdit"]
 

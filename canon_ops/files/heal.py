@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from canon_ops.files.comment_places import Block, KeyPath, PlacedComment, place_comments, placed_comments
 from canon_ops.files.config_editor import ConfigDocument
@@ -27,6 +26,7 @@ from canon_ops.files.steer import Stuck, steer
 from canon_ops.files.yaml_difference import MISSING, alike, at_path
 from canon_ops.files.yaml_path import format_path
 from canon_ops.files.yaml_proofs import ProofFailed
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass, field, replace
 
 __all__ = ["Boilerplate", "Healed", "Moved", "bring_back", "comments_back", "heal", "own_comments", "words_of"]

@@ -11,13 +11,13 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import ClassVar, Literal
 
 from canon_ops.errors import CanonOpsError, NotFoundError, UsageError
 from canon_ops.files.atomic import NotAFile
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.reading import read_optional
 from canon_ops.files.records import Record, digest
+from canon_ops.hints import ClassVar, Literal
 from canon_ops.lean import dataclass, field
 
 __all__ = ["History", "NoSuchEntry", "Retention", "taken_back_by"]

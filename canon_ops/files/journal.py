@@ -25,12 +25,12 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
 
 from canon_ops.errors import CanonOpsError, ConflictError, InternalError
 from canon_ops.files.atomic import PRIVATE_FOLDER_MODE, PRIVATE_MODE, Target, find_target, write_beside
 from canon_ops.files.disk import Disk, DiskError, explain
 from canon_ops.files.records import FileRecord, Outcome, Planned, Record, Repair, digest, next_moment
+from canon_ops.hints import ClassVar, Literal
 from canon_ops.lean import replace
 
 __all__ = [

@@ -19,10 +19,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
 
 from canon_ops.errors import ConflictError
 from canon_ops.files.disk import Disk, explain
+from canon_ops.hints import ClassVar, Self
 from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.runtime.mounts import network_file_system
 from canon_ops.runtime.ownership import hand_over

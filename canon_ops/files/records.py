@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Literal
 
 from canon_ops.files.atomic import Target
 from canon_ops.files.sha256 import sha256
+from canon_ops.hints import Any, Literal
 from canon_ops.lean import dataclass, field, field_names, late_pattern
 from canon_ops.runtime.file_names import named_path
 

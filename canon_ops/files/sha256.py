@@ -8,7 +8,8 @@ hashed here tells whether a file changed, and keeps nothing secret.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+
+from canon_ops.hints import TYPE_CHECKING, Any
 
 __all__ = ["sha256"]
 

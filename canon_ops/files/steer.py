@@ -7,8 +7,6 @@ nowhere else. Where no small edit is possible, the value around the place is set
 
 from __future__ import annotations
 
-from typing import Any
-
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.config_refusals import AnchorInUse, ThroughAlias
@@ -16,6 +14,7 @@ from canon_ops.files.steer_list import next_item_step
 from canon_ops.files.write_out import Stuck, write_out_alias, write_out_anchors, write_out_merge
 from canon_ops.files.yaml_difference import MISSING, Difference, at_path, differences
 from canon_ops.files.yaml_layout import find_way
+from canon_ops.hints import Any
 
 __all__ = ["Stuck", "steer"]
 

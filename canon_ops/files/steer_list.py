@@ -7,7 +7,6 @@ steps, in this order: mend an item that stays, take one out, append a new one, a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import yaml
 
@@ -16,6 +15,7 @@ from canon_ops.files.yaml_difference import Difference, alike, differences
 from canon_ops.files.yaml_layout import Step, find_way
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_places import comment_block, entry_of, line_start, stop_of
+from canon_ops.hints import Any
 
 __all__ = ["match_items", "next_item_step"]
 

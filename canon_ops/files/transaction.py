@@ -28,7 +28,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
 
 from canon_ops.errors import InternalError, RefusedError
 from canon_ops.files.atomic import PRIVATE_MODE, Target, find_target
@@ -37,6 +36,7 @@ from canon_ops.files.grounds import Grounds
 from canon_ops.files.history import History, NoSuchEntry, Retention
 from canon_ops.files.journal import ChangedUnderUs, Journal
 from canon_ops.files.records import Planned, Record, Repair, digest
+from canon_ops.hints import Self, TypeVar
 from canon_ops.lean import dataclass
 from canon_ops.runtime.clock import Clock, SystemClock
 

@@ -10,9 +10,9 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar
 
 from canon_ops.errors import UsageError
+from canon_ops.hints import Any, ClassVar
 from canon_ops.lean import late_pattern
 
 __all__ = ["TYPES", "BadValue", "Value", "parse_value"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 import yaml
 
@@ -14,6 +13,7 @@ from canon_ops.files.yaml_layout import MERGE_TAG, Layout, Step, find_way
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_places import end_of, entry_of
 from canon_ops.files.yaml_reader import construct
+from canon_ops.hints import Any, ClassVar
 
 __all__ = ["Stuck", "write_out_alias", "write_out_anchors", "write_out_merge"]
 

@@ -7,9 +7,9 @@ Keys have no order here: Hermes sorts them as it likes when it writes, and reads
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
 
 from canon_ops.files.yaml_reader import same
+from canon_ops.hints import Any, Final
 from canon_ops.lean import dataclass
 
 __all__ = ["MISSING", "Difference", "alike", "at_path", "differences"]

@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import cached_property
-from typing import Any
 
 import yaml
 
 from canon_ops.files.yaml_path import Path
 from canon_ops.files.yaml_reader import YamlText
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass, field, late_pattern
 
 __all__ = ["Comment", "Layout", "Owner", "Step", "Way", "find_way", "lay_out"]
@@ -164,9 +164,19 @@ def _walk(node: yaml.Node, text: str, layout: Layout) -> int:
     layout.ends[id(node)] = -1  # being walked: a node inside itself is an alias too
     end = int(node.start_mark.index)
     if isinstance(node, yaml.MappingNode):
+        ends, entries = layout.ends, layout.entries
         for position, (key, value) in enumerate(node.value):
-            end = _enter(node, 2 * position, key, end, text, layout, entry=True)
-            end = _enter(node, 2 * position + 1, value, end, text, layout, entry=False)
+            if _is_bare(key) and id(key) not in ends:  # most keys and values are, and the rest is not needed for them
+                entries.append(int(key.start_mark.index))
+                ends[id(key)] = last = int(key.end_mark.index)
+                end = last if last > end else end
+            else:
+                end = _enter(node, 2 * position, key, end, text, layout, entry=True)
+            if _is_bare(value) and id(value) not in ends:
+                ends[id(value)] = last = int(value.end_mark.index)
+                end = last if last > end else end
+            else:
+                end = _enter(node, 2 * position + 1, value, end, text, layout, entry=False)
     elif isinstance(node, yaml.SequenceNode):
         for position, item in enumerate(node.value):
             if not node.flow_style and (dash := _TO_DASH.match(text, end)):
@@ -193,10 +203,12 @@ def _enter(parent: yaml.Node, slot: int, node: yaml.Node, end: int, text: str, l
         return span[1]
     if entry:
         layout.entries.append(int(node.start_mark.index))
-    if isinstance(node, yaml.ScalarNode) and not node.style and "#" not in node.value:  # most are, and need no call
-        last = layout.ends[id(node)] = int(node.end_mark.index)
-        return last if last > end else end
     return max(end, _walk(node, text, layout))
+
+
+def _is_bare(node: yaml.Node) -> bool:
+    """A scalar without quotes or block, in which no ``#`` can be taken for a comment."""
+    return isinstance(node, yaml.ScalarNode) and not node.style and "#" not in node.value
 
 
 def _innermost(text: str, entries: list[int], owner: int) -> int:

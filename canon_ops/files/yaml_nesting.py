@@ -5,12 +5,11 @@ Source: docs/security.md, a configuration file.
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 
 from canon_ops.files.yaml_path import MOST_NESTED
 from canon_ops.files.yaml_repetition import parts_of
+from canon_ops.hints import Any
 
 __all__ = ["first_too_deep", "levels"]
 

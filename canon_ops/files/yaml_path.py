@@ -6,9 +6,9 @@ A number between dots stays text here: whether it is an index or a key called "1
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from canon_ops.errors import UsageError
+from canon_ops.hints import ClassVar
 from canon_ops.lean import late_pattern
 
 __all__ = ["MOST_NESTED", "BadPath", "Path", "format_path", "parse_path"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from typing import Any
 
 import yaml
 
@@ -32,6 +31,7 @@ from canon_ops.files.yaml_places import (
 )
 from canon_ops.files.yaml_proofs import Added, Change, Dropped
 from canon_ops.files.yaml_quoting import Room, Style, choose_style
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass, late_pattern
 
 __all__ = ["Plan", "Planner"]

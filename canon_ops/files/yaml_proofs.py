@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from typing import Any, ClassVar
 
 import yaml
 
@@ -23,6 +22,7 @@ from canon_ops.files.yaml_layout import Comment, Layout, Owner, Step
 from canon_ops.files.yaml_places import end_of, entry_of, line_end, line_start, slot_of, stop_of
 from canon_ops.files.yaml_reader import YamlText, construct, same
 from canon_ops.files.yaml_sides import Sides
+from canon_ops.hints import Any, ClassVar
 from canon_ops.lean import dataclass
 
 __all__ = ["Added", "Change", "Dropped", "ProofFailed", "Replaced", "prove", "prove_rewrite"]
@@ -164,7 +164,8 @@ def _all_equal(before: list[Any], after: list[Any], twins: dict[int, int]) -> bo
         return False
     for one, other in zip(before, after, strict=True):
         if isinstance(one, tuple):
-            if not (_equal(one[0], other[0], twins) and _equal(one[1], other[1], twins)):
+            (key, value), (new_key, new_value) = one, other
+            if not (_equal(key, new_key, twins) and _equal(value, new_value, twins)):
                 return False
         elif not _equal(one, other, twins):
             return False
@@ -177,7 +178,7 @@ def _equal(old: yaml.Node, new: yaml.Node, twins: dict[int, int]) -> bool:
     if type(old) is not type(new) or old.tag != new.tag:
         return False
     if isinstance(old, yaml.ScalarNode):
-        return bool(old.value == new.value)
+        return old.value == new.value  # type: ignore[no-any-return]  # PyYAML is untyped here; two texts
     _pair(old, new, twins)
     return _all_equal(old.value, new.value, twins)
 

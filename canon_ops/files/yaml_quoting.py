@@ -6,10 +6,9 @@ written bare only when both read the bare word as that very text; the proof is t
 
 from __future__ import annotations
 
-from typing import Literal
-
 import yaml
 
+from canon_ops.hints import Literal
 from canon_ops.lean import late_pattern
 
 __all__ = ["Room", "Style", "choose_style"]

@@ -14,9 +14,9 @@ here. It needs PyYAML alone, since the plugin imports it inside the gateway.
 
 from __future__ import annotations
 
+import operator
 import re
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
 
 import yaml
 
@@ -24,6 +24,7 @@ from canon_ops.errors import RefusedError
 from canon_ops.files.yaml_nesting import first_too_deep
 from canon_ops.files.yaml_path import MOST_NESTED
 from canon_ops.files.yaml_repetition import MOST_REPEATED, written_out
+from canon_ops.hints import Any, ClassVar
 from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.encodings import as_utf8
 
@@ -54,22 +55,15 @@ def _quick(loader: Any) -> Any:
     """
     if loader is None:
         return None
-    known: dict[tuple[Any, ...], Any] = {}
 
-    def resolve(self: Any, *question: Any) -> Any:
-        """The tag of a node of this kind, with this text, written so or so."""
-        tag = known.get(question)
-        if tag is None:
-            if len(known) > _RESOLVED:
-                known.clear()
-            tag = known[question] = loader.resolve(self, *question)
-        return tag
+    @lru_cache(maxsize=_RESOLVED)
+    def resolve(kind: Any, text: Any, implicit: Any) -> Any:
+        """The tag of a node of this kind, with this text, written so or so: the class knows all that decides it."""
+        return loader.resolve(loader, kind, text, implicit)
 
-    return type("Loader", (loader,), {"descend_resolver": _nothing, "ascend_resolver": _nothing, "resolve": resolve})
-
-
-def _nothing(*_: object) -> None:
-    return None
+    # Called three times for each node; these two do nothing, and do it in C.
+    quick = {"descend_resolver": operator.is_, "ascend_resolver": bool, "resolve": staticmethod(resolve)}
+    return type("Loader", (loader,), quick)
 
 
 _C_LOADER: Any = _quick(getattr(yaml, "CSafeLoader", None))
@@ -446,15 +440,19 @@ def _not_built(node: yaml.Node | None, error: Exception, file: str) -> ConfigSyn
 
 def _plain_value(node: yaml.Node, builder: _Builder) -> Any:
     """The value of a tree without aliases and merge keys: what is surely one is built here, PyYAML builds the rest."""
+    tag = node.tag
     if isinstance(node, yaml.ScalarNode):
-        if node.tag == _STR:
+        if tag == _STR:
             return node.value
-        if node.tag == _INT and _PLAIN_NUMBER.fullmatch(node.value):
+        if tag == _INT and _PLAIN_NUMBER.fullmatch(node.value):
             return int(node.value)
-    elif isinstance(node, yaml.SequenceNode) and node.tag == _SEQ:
+    elif isinstance(node, yaml.SequenceNode) and tag == _SEQ:
         return [_plain_value(item, builder) for item in node.value]
-    elif node.tag == _MAP and all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
-        return {_plain_value(key, builder): _plain_value(value, builder) for key, value in node.value}
+    elif tag == _MAP and all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+        return {
+            key.value if key.tag == _STR else _plain_value(key, builder): _plain_value(value, builder)
+            for key, value in node.value
+        }
     return builder.construct_document(node)
 
 
@@ -464,7 +462,11 @@ def _is_plain_tree(node: yaml.Node, constructor: _Builder) -> bool:
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
                 return False
-            if not (_is_plain_tree(key, constructor) and _is_plain_tree(value, constructor)):
+            if key.tag != _STR and not _is_plain_tree(key, constructor):
+                return False
+            if not (isinstance(value, yaml.ScalarNode) and value.tag == _STR) and not _is_plain_tree(
+                value, constructor
+            ):
                 return False
         return True
     if isinstance(node, yaml.SequenceNode) and node.tag == _SEQ:

@@ -8,12 +8,12 @@ the line of an entry is passed by what that entry holds, or what follows it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
 
 import yaml
 
 from canon_ops.files.yaml_layout import Comment, Layout, Step
 from canon_ops.files.yaml_places import end_of, entry_of, line_end, line_start, slot_of
+from canon_ops.hints import Any
 from canon_ops.lean import dataclass
 
 __all__ = ["Sides"]

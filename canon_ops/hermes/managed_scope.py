@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from canon_ops.errors import CanonOpsError, RefusedError
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.hints import ClassVar
 from canon_ops.lean import dataclass, field
 
 __all__ = ["ManagedScope", "PinnedByAdministrator", "managed_scope", "managed_variables"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
 
 from canon_ops.errors import CanonOpsError, RefusedError, UsageError
 from canon_ops.files.config_editor import ConfigDocument
@@ -17,6 +16,7 @@ from canon_ops.files.history import Retention
 from canon_ops.files.transaction import Transaction, edit_files
 from canon_ops.files.yaml_path import format_path
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.hints import Any, ClassVar
 from canon_ops.lean import dataclass, replace
 from canon_ops.operate.shown_config import MaskTree, shown_value
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from canon_ops.files.history import History, NoSuchEntry
 from canon_ops.files.reading import read_optional
 from canon_ops.files.records import Record, digest
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.lean import dataclass, field
 
 __all__ = ["KeptConfig", "find_kept", "is_ours_alone", "kept_configs"]
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.history import Retention
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import user_home
+from canon_ops.hints import TYPE_CHECKING, Any, ClassVar, Literal
 from canon_ops.lean import dataclass
 
 if TYPE_CHECKING:

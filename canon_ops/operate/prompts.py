@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
 
 from canon_ops.errors import UsageError
+from canon_ops.hints import Protocol
 from canon_ops.lean import dataclass
 from canon_ops.settings.secret import Secret
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.hints import Any
 
 __all__ = ["MaskTree", "shown_value"]
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
 
 from canon_ops.errors import RefusedError, UsageError
 from canon_ops.files.history import Retention
 from canon_ops.files.transaction import FileChange, Transaction, edit_files
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.surroundings import canon_paths_from_disk
+from canon_ops.hints import ClassVar
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.edit_config import expect_unchanged, sparing_comments
 from canon_ops.operate.prompts import Prompts, Question, Unattended

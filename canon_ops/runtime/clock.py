@@ -9,7 +9,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from typing import TYPE_CHECKING, Protocol
+
+from canon_ops.hints import TYPE_CHECKING, Protocol
 
 # asyncio is loaded by those who sleep: the command line asks for the time, and starts in half the time without it.
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ place that handles the bare text.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NoReturn
 
+from canon_ops.hints import NoReturn
 from canon_ops.lean import late_pattern
 from canon_ops.settings.telling import hide_logins
 

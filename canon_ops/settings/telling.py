@@ -19,8 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
+from canon_ops.hints import Any
 from canon_ops.lean import late_pattern
 
 __all__ = ["hide_in_text", "hide_logins", "hide_secrets", "is_telling", "secret_parts"]
@@ -88,6 +88,8 @@ def secret_parts(path: Sequence[object], value: Any) -> list[str]:
 
 
 def _hidden(value: Any, is_secret: bool, hide: Hide) -> Any:
+    if isinstance(value, str):  # most are
+        return _hide_whole(value, hide) if is_secret else hide_in_text(value, hide)
     if isinstance(value, Mapping):
         return {key: _hidden(item, is_telling(str(key)), hide) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -99,8 +101,6 @@ def _hidden(value: Any, is_secret: bool, hide: Hide) -> Any:
             else _hidden(item, is_secret or (before and not _is_argument(item)), hide)
             for before, login, item in zip(follows, logins, value, strict=False)
         ]
-    if isinstance(value, str):
-        return _hide_whole(value, hide) if is_secret else hide_in_text(value, hide)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return hide(str(value)) if is_secret and is_number else value
 
