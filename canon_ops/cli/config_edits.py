@@ -270,14 +270,18 @@ def _report(context: Context, done: ConfigEdited, editing: Editing) -> list[Bloc
     file = done.files[0] if done.files else context.home.config_file
     view: list[Block] = [Line(f"Hermes profile {context.home.profile_name}: {named(file)}")]
     if not done.changed:
-        state = "not set" if editing.removes_key else f"already {_shown(done.after)}"
+        state = f"already {_shown(done.after)}" if done.is_set and not editing.removes_key else "not set"
         view.append(Line(f"{done.path} is {state}; nothing to change.", Mark.OK))
         return view
     if editing.removes_key:
         verb, what = "Would remove" if done.dry_run else "Removed", f"it was {_shown(done.before)}"
     else:
         verb = "Would change" if done.dry_run else "Changed"
-        what = f"{_shown(done.before) if done.was_set else 'unset'} -> {_shown(done.after)}"
+        before, after = (
+            _shown(value) if there else "unset"
+            for value, there in ((done.before, done.was_set), (done.after, done.is_set))
+        )
+        what = f"{before} -> {after}"
     view.append(Line(f"{verb} {done.path}: {what}", Mark.OK))
     if done.repeated:
         verb = "would change" if done.dry_run else "changed"

@@ -231,7 +231,7 @@ def _problem(why: str, detail: str) -> KeyringProblem:
         case "missing":
             return KeyringMissing(
                 f"There is no keyring to use here (found: {detail})",
-                fix="start a Secret Service (gnome-keyring, KWallet), or keep the key in a file: --store file",
+                fix="start a Secret Service (gnome-keyring, KWallet), or keep keys in a file: setup --store file",
             )
         case "locked":
             return KeyringLocked(f"The keyring is locked ({detail})", fix="unlock it and run this again")

@@ -49,6 +49,18 @@ def test_unset_removes_a_key_with_its_comment(program: Runner, config: Path) -> 
     assert config.read_text() == CONFIG.partition("streaming")[0]
 
 
+def test_a_list_that_remove_takes_away_is_unset_and_not_null(program: Runner, config: Path) -> None:
+    """The list that an ``add`` made goes with its last item, and a list that is not there is said not to be."""
+    original = config.read_bytes()
+    program("config", "add", "toolsets", "web")
+
+    gone, again = program("config", "remove", "toolsets", "web"), program("config", "remove", "toolsets", "web")
+
+    assert gone.out.splitlines()[1] == 'Changed toolsets: ["web"] -> unset'
+    assert again.out.splitlines()[1] == "toolsets is not set; nothing to change."
+    assert config.read_bytes() == original
+
+
 def test_remove_takes_an_item_out(program: Runner, config: Path) -> None:
     """The comment beside the list stays; an item that is not there is no change."""
     ran, again = (
