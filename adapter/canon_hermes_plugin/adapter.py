@@ -83,6 +83,7 @@ def build_adapter_class(
                 arrival_of=_arrival,
                 has_blocking_approval=host_door.has_blocking_approval,
                 is_asking=host_door.is_asking,
+                session_of=lambda event: _session_key(self, host, event.source),
             )
             self._port.door = Door(
                 self._port.busy,
@@ -235,6 +236,7 @@ def build_adapter_class(
             """A start without a text is the host's own: after a crash it resumes sessions, not saying for what."""
             is_resumed = bool(getattr(event, "internal", False)) and not event.text
             key = _session_key(self, host, event.source)
+            self._port.busy.begins(event)
             adopted = await self._canon.turn_started(_arrival(event), key, is_resumed=is_resumed)
             if adopted is not None:
                 _fill(event, adopted, host.message_types)

@@ -84,6 +84,7 @@ class BusySessions:
         arrival_of: what the runtime must know of a host's event.
         has_blocking_approval: whether the host waits for an approval in a session.
         is_asking: whether it waits for the answer to a question there.
+        session_of: the session of a host's event.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class BusySessions:
         arrival_of: Callable[[Any], Arrival],
         has_blocking_approval: Callable[[str], bool],
         is_asking: Callable[[str], bool],
+        session_of: Callable[[Any], str],
     ) -> None:
         self._adapter = adapter
         self._queue = queue
@@ -102,6 +104,7 @@ class BusySessions:
         self._arrival_of = arrival_of
         self._has_blocking_approval = has_blocking_approval
         self._is_asking = is_asking
+        self._session_of = session_of
         self._on_the_way: dict[int, bool] = {}  # events that are being handed over: whether the host asked us about one
         self._delegate: Handler | None = None
         self._host = HostRunner(None)
@@ -314,6 +317,8 @@ class BusySessions:
             if self._queue.is_busy(session_key) or self._host.is_draining or session_key in self._serving:
                 continue
             if (event := self._queue.next_in_line(session_key)) is not None:
+                if event.is_command():
+                    self._queue.begun(event)  # not every command is a run
                 self._serving.add(session_key)  # the host may look around first; what comes meanwhile is later
                 try:
                     await self._adapter.handle_message(event)
@@ -380,8 +385,25 @@ class BusySessions:
         taken = self._taken_back(self._steering.take(session_key, unread))
         if not is_stopped:
             self._requeue(session_key, taken)
+        self._look_after(session_key)
         if not self._host.is_draining:
             self._feed(session_key)
+
+    def begins(self, event: Any) -> None:
+        """The host begins a run with an event."""
+        self._queue.begun(event)
+
+    def _look_after(self, session_key: str) -> None:
+        """What the host had let wait and has lost waits with us, in front: nothing else would bring it again."""
+        if not self._host.is_draining and not self._host.is_restoring and session_key not in self._serving:
+            for event in reversed(self._queue.lost(session_key, lambda event: self._is_under_way(session_key, event))):
+                message_id = self._arrival_of(event).message_id
+                logger.warning("Canon: Hermes lost message %s, which waited; it is handed over again", message_id)
+                self._queue.put_first(session_key, event)
+        self._queue.look(self._session_of)
+
+    def _is_under_way(self, session_key: str, event: Any) -> bool:
+        return id(event) in self._on_the_way or self._taken.get(session_key) is event
 
     def _dequeued(self, session_key: str, event: Any) -> None:
         if self._host.is_draining:  # the host throws it away; the next gateway has it from the inbox
@@ -403,8 +425,12 @@ class BusySessions:
         """The host has taken an event to answer it next, in the run that goes on."""
         arrival = self._arrival_of(event)
         self._listener.follow_up_announced(session_key, arrival)
+        if (before := self._taken.pop(session_key, None)) is not None:
+            self._queue.begun(before)  # the host is further, and nobody has said that it waits
         if arrival.item_ids:
             self._taken[session_key] = event
+        else:
+            self._queue.begun(event)  # nobody says whether it begins
 
     def follow_up_over(self, session_key: str, *, has_begun: bool) -> bool:
         """What was announced has begun, or never will: the host was stopped before, and has nothing of it any more.
@@ -413,6 +439,8 @@ class BusySessions:
             Whether it waits; what was dropped, or belongs to a session that ends, does not.
         """
         event = self._taken.pop(session_key, None)
+        if event is not None and has_begun:
+            self._queue.begun(event)
         if event is None or has_begun or session_key in self._ending:
             return False
         if not self._queue.holds(self._arrival_of(event).message_id or ""):

@@ -97,6 +97,7 @@ class Door:
     async def _refuse(self, event: Any, session_key: str, sentence: str) -> None:
         logger.info("Canon: a message decides nothing in session %s: %s", session_key, sentence)
         self._busy.came_to_us(event)
+        self._busy.begins(event)  # it will not, and waits no more
         await self._gate.refuse(self._arrival_of(event), sentence)
 
     def _said(self, event: Any, text: str | None = None) -> Said:

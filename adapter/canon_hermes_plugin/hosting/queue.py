@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from canon_hermes_plugin.hosting.watch import Watch
 from canon_hermes_plugin.inbound.corrections import corrected_in
 from canon_hermes_plugin.inbound.gate import marked
 
@@ -53,6 +54,7 @@ class HostQueue:
         self._texts: dict[str, _Handed] = {}  # the oldest in front
         self._look_at = 2 * TEXTS_REMEMBERED
         self._line: dict[str, deque[Any]] = {}  # behind what the host has; no session without an event
+        self._watch = Watch()
 
     def depth(self, session_key: str) -> int:
         """How many messages of the session wait for its turn to end; a burst that is being collected is one."""
@@ -98,6 +100,20 @@ class HostQueue:
     def put_first(self, session_key: str, event: Any) -> None:
         """Let an event wait with us, in front of the others."""
         self._line.setdefault(session_key, deque()).appendleft(event)
+
+    def look(self, session_of: Callable[[Any], str]) -> None:
+        """Remember what waits by now, with the session of each event."""
+        for event, _ in self._waiting():
+            if (message_id := self._message_id_of(event)) is not None:
+                self._watch.see(session_of(event), message_id, event)
+
+    def begun(self, event: Any) -> None:
+        """A run has begun with an event, and with what it has swallowed."""
+        self._watch.forget(self._messages_in(event))
+
+    def lost(self, session_key: str, is_under_way: Callable[[Any], bool]) -> list[Any]:
+        """What has waited in a session, waits nowhere now, is not under way and has not begun."""
+        return self._watch.lost(session_key, lambda message_id, event: self.holds(message_id) or is_under_way(event))
 
     def is_busy(self, session_key: str) -> bool:
         """Whether the host runs something in the session, so that a message of it waits."""
@@ -150,6 +166,7 @@ class HostQueue:
             dropped.extend(behind)
             self._behind.pop(session_key, None)
         dropped.extend(self._line.pop(session_key, ()))
+        self._watch.forget_session(session_key)
         return dropped
 
     def waiting_in(self, conversation_id: str) -> list[tuple[str, str | None]]:
@@ -225,6 +242,7 @@ class HostQueue:
             _take_files(event, old.files)
             if not now and not event.media_urls:
                 remove()
+                self._watch.forget([message_id])
             return True
         return False
 

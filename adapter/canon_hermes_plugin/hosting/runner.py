@@ -47,6 +47,11 @@ class HostRunner:
         """Whether the gateway is on its way down; a runner that does not say is."""
         return bool(getattr(self._runner, "_draining", True))
 
+    @property
+    def is_restoring(self) -> bool:
+        """Whether the gateway still resumes sessions, and messages wait for that; one that says nothing may."""
+        return bool(getattr(self._runner, "_startup_restore_in_progress", True))
+
     def agent(self, session_key: str) -> Any:
         """The agent that works in a session; None when there is none, or it is still being made."""
         agent = getattr(self._runner, "_running_agents", {}).get(session_key)

@@ -67,7 +67,8 @@ class Inbox:
         self._moving: asyncio.Task[None] | None = None
         self._custody = Custody()
         self._noted: set[str] = set()  # turns that are on the disk
-        self._given_back: set[str] = set()
+        self._given_back: dict[str, set[str]] = {}  # session -> what a run there has left, since it was idle last
+        self._sessions: dict[str, str] = {}  # of the runs that go on, by their turns
         self._finished = 0
 
     async def load(self) -> Remains:
@@ -188,6 +189,7 @@ class Inbox:
     ) -> asyncio.Future[None]:
         """Like :meth:`started`, for a caller that cannot wait."""
         self._noted.add(turn_id)
+        self._sessions[turn_id] = session
         self._custody = custody.begun(self._custody, turn_id, item_id, merged)
         return self._file.write(
             partial(_begin, owner=self._owner, now_ms=self._clock.now_ms()),
@@ -232,17 +234,18 @@ class Inbox:
             if not effect.goes_on:
                 self._file.write(turns.close_turn, self._owner, effect.turn_id)
         after = after_run(effect.outcome, effect.evidence, is_stopping=is_stopping)
+        session = self._sessions.pop(effect.turn_id, None)
         if items.head is not None:
-            self._stands(items.head, after, goes_on=effect.goes_on)
+            self._stands(items.head, after, session, goes_on=effect.goes_on)
         for item_id in items.joined:
-            self._stands(item_id, custody.after_joined(after), goes_on=False)
+            self._stands(item_id, custody.after_joined(after), session, goes_on=False)
         return items != Covered() and not isinstance(after, Settlement)
 
-    def _stands(self, item_id: str, after: State | Settlement, *, goes_on: bool) -> None:
+    def _stands(self, item_id: str, after: State | Settlement, session: str | None, *, goes_on: bool) -> None:
         if isinstance(after, Settlement):
             self.settle(item_id, after)
         elif after is State.HANDED:
-            self._given_back.add(item_id)
+            self._given_back.setdefault(session or "", set()).add(item_id)
             self._give_back(item_id, goes_on=goes_on)
 
     def _give_back(self, item_id: str, *, goes_on: bool) -> None:
@@ -272,7 +275,7 @@ class Inbox:
         Args:
             but: items of which the same is known.
         """
-        given_back, self._given_back = self._given_back, set()
+        given_back = self._given_back.pop(session, set())
         self._file.write(store.absorb, self._owner, session, but={*but, *given_back}, now_ms=self._clock.now_ms())
 
     # --- the cursor ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from canon_hermes_plugin.desk import Silence
 from canon_hermes_plugin.turn.events import ModelCalled
-from tests.support.busy_host import AUTHORITY, KEY, ROOM, Agent, MuteAgent, a_busy_session, a_request
+from tests.support.busy_host import AUTHORITY, KEY, ROOM, Agent, Busy, MuteAgent, a_busy_session, a_request
 
 pytestmark = pytest.mark.host
 
@@ -422,6 +422,109 @@ async def test_a_host_that_answers_many_in_one_run_writes_over_none() -> None:
     busy.end_run()
 
     assert busy.waiting == ["waits 0", "waits 1", "waits 2"]
+
+
+async def test_what_the_host_loses_is_handed_over_again(caplog: pytest.LogCaptureFixture) -> None:
+    """X1, X2: a message that was seen waiting and has not begun waits on, in front; a host says nothing."""
+    busy = a_busy_session()
+    for number in range(2):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+    busy.end_run()
+
+    busy.adapter._pending_messages.clear()
+    busy.end_run()
+
+    assert busy.waiting == ["waits 0", "waits 1"]
+    assert "lost message m0" in caplog.text
+
+
+async def test_a_message_that_is_lost_each_time_is_not_brought_back_for_ever() -> None:
+    """Three times; what happens to it then is seen in the inbox."""
+    busy = a_busy_session()
+    await busy.say("waits", message_id="m2")
+    found = []
+    for _ in range(5):
+        busy.end_run()
+        found.append(len(busy.waiting))
+        busy.adapter._pending_messages.clear()
+
+    assert found == [1, 1, 1, 1, 0]
+
+
+def _begins(busy: Busy, event: Any) -> None:
+    busy.adapter._pending_messages.clear()
+    busy.sessions.begins(event)
+
+
+def _drops(busy: Busy, _event: Any) -> None:
+    busy.sessions.drop(KEY)
+
+
+def _deletes(busy: Busy, event: Any) -> None:
+    busy.adapter._port.queue.handed(event.message_id, event.text)
+    assert busy.adapter._port.amend_waiting(event.message_id, None)
+
+
+def _takes(busy: Busy, _event: Any) -> None:
+    assert busy.promote() is not None  # to answer it in the run that goes on
+
+
+def _drains(busy: Busy, _event: Any) -> None:
+    busy.adapter._pending_messages.clear()
+    busy.runner._draining = True
+
+
+def _restores(busy: Busy, _event: Any) -> None:
+    busy.adapter._pending_messages.clear()  # on its way from the queue of the start to its session
+    busy.runner._startup_restore_in_progress = True
+
+
+@pytest.mark.parametrize("happens", [_begins, _drops, _deletes, _takes, _drains, _restores])
+async def test_what_is_not_lost_is_not_brought_back(happens: Callable[[Busy, Any], None]) -> None:
+    """X3: a message that has begun, will not run by somebody's wish, or is on its way, must not run twice."""
+    busy = a_busy_session()
+    event = await busy.say("waits", message_id="m2")
+    busy.end_run()
+
+    happens(busy, event)
+    busy.end_run()
+
+    assert busy.waiting == []
+
+
+async def test_what_a_follow_up_is_for_is_done_when_the_host_takes_the_next() -> None:
+    """A run answers one waiting message after the other; none of them was lost."""
+    busy = a_busy_session()
+    for number in range(3):
+        await busy.say(f"waits {number}", message_id=f"m{number}")
+    busy.end_run()
+    taken = [busy.promote().text]
+    busy.end_run()
+    taken.append(busy.promote().text)
+    busy.end_run()
+
+    assert (taken, busy.waiting) == (["waits 0", "waits 1"], ["waits 2"])
+
+
+async def test_a_command_that_waited_is_given_once() -> None:
+    """Not every command is a run, so the end of none says that it was lost."""
+    busy = a_busy_session()
+    given: list[str] = []
+
+    async def handle(event: Any) -> None:
+        given.append(event.text)
+
+    busy.adapter.handle_message = handle
+    event = busy.event(a_request("/status", message_id="m2"))
+    busy.adapter._port.queue.put_first(KEY, event)
+    busy.end_run()
+    busy.adapter._pending_messages.clear()
+    busy.adapter._port.queue.put_first(KEY, event)
+    busy.adapter._active_sessions.pop(KEY)
+    await busy.sessions.serve()
+    busy.end_run()
+
+    assert (given, busy.waiting) == (["/status"], [])
 
 
 async def test_an_interruption_leaves_the_host_a_next_message() -> None:

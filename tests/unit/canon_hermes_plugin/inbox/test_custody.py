@@ -88,6 +88,7 @@ async def test_a_run_without_a_trace_gives_all_of_them_back(tmp_path: Path) -> N
     async with opened_state(tmp_path) as kept:
         await a_run_of_three(kept)
         assert kept.inbox.closed(closed(Outcome.SUCCESS, Evidence.NONE), is_stopping=False)
+        kept.inbox.absorb("another", but=())  # that one says nothing of this session
         kept.inbox.absorb(SESSION, but=("waits",))
 
     assert [row[1:] for row in rows_of(tmp_path)] == [("handed", None, None, 0)] * 4
