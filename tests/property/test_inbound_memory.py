@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from canon_hermes_plugin.inbound import cursor as cursors
 from canon_hermes_plugin.inbound.cursor import Cursor, Ticket
 from canon_hermes_plugin.inbound.dedupe import Seen
 
@@ -45,12 +44,11 @@ class Stream(RuleBasedStateMachine):
     def arrive(self, count: int) -> None:
         for _ in range(count):
             self.sent += 1
-            admitted = cursors.admit(self.cursor, str(self.sent))
-            self.cursor = admitted.cursor
+            admitted = self.cursor.admit(str(self.sent))
             if admitted.is_running:
                 continue
             if self.sent in self.finished:  # dedupe would say so
-                self.cursor = cursors.handled(self.cursor, admitted.ticket)
+                self.cursor.handled(admitted.ticket)
             else:
                 self.working[admitted.ticket] = self.sent
 
@@ -61,13 +59,13 @@ class Stream(RuleBasedStateMachine):
         number = self.working.pop(ticket)
         if well:
             self.finished.add(number)
-            self.cursor = cursors.handled(self.cursor, ticket)
+            self.cursor.handled(ticket)
         else:
-            self.cursor = cursors.failed(self.cursor, ticket)
+            self.cursor.failed(ticket)
 
     @rule()
     def break_off(self) -> None:
-        self.cursor = cursors.rewind(self.cursor)
+        self.cursor.rewind()
         self.sent = int(self.cursor.position or 0)
 
     @invariant()
@@ -77,7 +75,8 @@ class Stream(RuleBasedStateMachine):
 
     @invariant()
     def keeps_nothing_that_is_done(self) -> None:
-        assert len(self.cursor.done) <= len(self.cursor.copies) == len(self.cursor.arrived) <= self.sent
+        arrived, distinct, done = self.cursor.weight
+        assert done <= distinct == arrived <= self.sent
         assert len(self.cursor.running) == len(self.working)
         assert all(ticket in self.cursor.running for ticket in self.working)
 
@@ -86,10 +85,10 @@ class Stream(RuleBasedStateMachine):
         for _ in range(2):
             for ticket, number in list(self.working.items()):
                 self.finished.add(number)
-                self.cursor = cursors.handled(self.cursor, ticket)
+                self.cursor.handled(ticket)
                 del self.working[ticket]
             last, self.sent = self.sent, int(self.cursor.position or 0)
-            self.cursor = cursors.rewind(self.cursor)
+            self.cursor.rewind()
             if last > self.sent:
                 self.arrive(last - self.sent)
         assert int(self.cursor.position or 0) == self.sent
@@ -143,24 +142,21 @@ def test_the_cursor_keeps_the_plain_rule(steps: list[tuple[str, str | int | None
     for step, what in steps:
         if step == "arrive":
             assert not isinstance(what, int)
-            admitted = cursors.admit(cursor, what)
+            admitted = cursor.admit(what)
             assert admitted.is_running == plain.admit(admitted.ticket)
             assert what or admitted.ticket not in tickets
-            cursor = admitted.cursor
             tickets.append(admitted.ticket)
         elif step in ("well", "badly"):
             assert isinstance(what, int)
             ticket = tickets[what % len(tickets)]
-            cursor = cursors.handled(cursor, ticket) if step == "well" else cursors.failed(cursor, ticket)
+            (cursor.handled if step == "well" else cursor.failed)(ticket)
             plain.ended(ticket, well=step == "well")
         else:
             assert not isinstance(what, int)
-            cursor = cursors.rewind(cursor) if step == "break" else cursors.jump(cursor, what)
+            cursor.rewind() if step == "break" else cursor.jump(what)
             plain.rewind()
             plain.position = plain.position if step == "break" else what or None
 
         assert cursor.position == plain.position
-        assert [cursor.arrived[cursor.first + place] for place in range(len(cursor.arrived))] == plain.arrived
-        assert {ticket for ticket in tickets if ticket in cursor.done} == plain.done
-        assert {ticket for ticket in tickets if ticket in cursor.running} == plain.running
-        assert len(cursor.done) == len(plain.done) and len(cursor.running) == len(plain.running)
+        assert cursor.running == plain.running
+        assert cursor.weight == (len(plain.arrived), len(set(plain.arrived)), len(plain.done))

@@ -5,109 +5,101 @@ followed the arrivals would skip what had not been finished when the process die
 arrives and *handled* when its work is done, and the position moves over the longest finished beginning only.
 
 An event whose work failed is *failed*: it holds the position until the stream is opened again. The shell then calls
-:func:`rewind`, and the server sends everything after the position once more. Work that still runs from before the break
-is not repeated: :func:`admit` says so, and the old work's end counts for the new delivery.
+:meth:`Cursor.rewind`, and the server sends everything after the position once more. Work that still runs from before
+the break is not repeated: :meth:`Cursor.admit` says so, and the old work's end counts for the new delivery.
 
-One event that is stuck holds all that come after it, so no step may cost more with their number: what waits lies in
-maps that share what has not changed.
+One event that is stuck holds all that come after it, so no step may cost more with their number. It is changed in
+place: it has one owner, and a message passes it twice.
 
 Source: canon-adapter R2.12, R2.13; defect D21; decision X1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import deque
+from typing import NamedTuple
 
-from canon_hermes_plugin.inbound.persistent_map import PersistentMap
-
-__all__ = ["Admitted", "Cursor", "Ticket", "admit", "failed", "handled", "jump", "rewind"]
+__all__ = ["Admitted", "Cursor", "Ticket"]
 
 Ticket = str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cursor:
-    """Where to resume, and what is on its way.
-
-    Attributes:
-        position: the id for ``Last-Event-ID``; None replays nothing.
-        arrived: the events after the position, each under its number; the numbers have no gap.
-        first: the number of the first of them.
-        copies: how many of them are the same event: the server may send one twice.
-        done: those of them that are finished.
-        running: everything in work, also from before a break.
-        unnamed: how many events without an id have come; it makes their tickets.
-    """
-
-    position: str | None = None
-    arrived: PersistentMap[int, Ticket] = field(default_factory=PersistentMap)
-    first: int = 0
-    copies: PersistentMap[Ticket, int] = field(default_factory=PersistentMap)
-    done: PersistentMap[Ticket, None] = field(default_factory=PersistentMap)
-    running: PersistentMap[Ticket, None] = field(default_factory=PersistentMap)
-    unnamed: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Admitted:
-    """Hand ``ticket`` to :func:`handled` or :func:`failed` when the work has ended.
+class Admitted(NamedTuple):
+    """Hand ``ticket`` to :meth:`Cursor.handled` or :meth:`Cursor.failed` when the work has ended.
 
     Attributes:
         is_running: this event is in work already; do nothing with it, its work's end is awaited by both deliveries.
     """
 
-    cursor: Cursor
     ticket: Ticket
     is_running: bool
 
 
-def admit(cursor: Cursor, event_id: str | None) -> Admitted:
-    """Take note of an arrival; an event without an id holds the position like any other, but never becomes it."""
-    unnamed = cursor.unnamed
-    if event_id:
-        ticket = f"id:{event_id}"
-    else:
-        unnamed += 1
-        ticket = f"unnamed:{unnamed}"
-    admitted = replace(
-        cursor,
-        arrived=cursor.arrived.with_entry(cursor.first + len(cursor.arrived), ticket),
-        copies=cursor.copies.with_entry(ticket, cursor.copies.get(ticket, 0) + 1),
-        running=cursor.running.with_entry(ticket, None),
-        unnamed=unnamed,
-    )
-    return Admitted(admitted, ticket, ticket in cursor.running)
+class Cursor:
+    """Where to resume, and what is on its way.
 
+    Attributes:
+        position: the id for ``Last-Event-ID``; None replays nothing.
+        running: everything in work, also from before a break.
+    """
 
-def handled(cursor: Cursor, ticket: Ticket) -> Cursor:
-    """The event's work is done: move the position as far as everything before it is done too."""
-    running = cursor.running.without(ticket)
-    if ticket not in cursor.copies:
-        return replace(cursor, running=running)
-    position, arrived, first = cursor.position, cursor.arrived, cursor.first
-    copies, done = cursor.copies, cursor.done.with_entry(ticket, None)
-    while first in arrived and arrived[first] in done:
-        passed = arrived[first]
-        kind, _, event_id = passed.partition(":")
-        position = event_id if kind == "id" else position
-        arrived, first = arrived.without(first), first + 1
-        if copies[passed] > 1:  # it waits once more, and is done there too
-            copies = copies.with_entry(passed, copies[passed] - 1)
+    __slots__ = ("_arrived", "_copies", "_done", "_unnamed", "position", "running")
+
+    def __init__(self, position: str | None = None) -> None:
+        self.position = position
+        self.running: set[Ticket] = set()
+        self._arrived: deque[Ticket] = deque()  # the events after the position
+        self._copies: dict[Ticket, int] = {}  # how many of them are the same event: the server may send one twice
+        self._done: set[Ticket] = set()  # those of them that are finished
+        self._unnamed = 0  # how many events without an id have come; it makes their tickets
+
+    def admit(self, event_id: str | None) -> Admitted:
+        """Take note of an arrival; an event without an id holds the position like any other, but never becomes it."""
+        if event_id:
+            ticket = f"id:{event_id}"
         else:
-            copies, done = copies.without(passed), done.without(passed)
-    return Cursor(position, arrived, first, copies, done, running, cursor.unnamed)
+            self._unnamed += 1
+            ticket = f"unnamed:{self._unnamed}"
+        is_running = ticket in self.running
+        self._arrived.append(ticket)
+        self._copies[ticket] = self._copies.get(ticket, 0) + 1
+        self.running.add(ticket)
+        return Admitted(ticket, is_running)
 
+    def handled(self, ticket: Ticket) -> None:
+        """The event's work is done: move the position as far as everything before it is done too."""
+        self.running.discard(ticket)
+        if ticket not in self._copies:
+            return
+        arrived, copies, done = self._arrived, self._copies, self._done
+        done.add(ticket)
+        while arrived and arrived[0] in done:
+            passed = arrived.popleft()
+            kind, _, event_id = passed.partition(":")
+            if kind == "id":
+                self.position = event_id
+            if copies[passed] > 1:  # it waits once more, and is done there too
+                copies[passed] -= 1
+            else:
+                del copies[passed]
+                done.discard(passed)
 
-def failed(cursor: Cursor, ticket: Ticket) -> Cursor:
-    """The event's work failed: the position stays before it until the stream is opened again."""
-    return replace(cursor, running=cursor.running.without(ticket))
+    def failed(self, ticket: Ticket) -> None:
+        """The event's work failed: the position stays before it until the stream is opened again."""
+        self.running.discard(ticket)
 
+    def rewind(self) -> None:
+        """The stream is about to be opened again at the position: what arrived after it will arrive once more."""
+        self._arrived.clear()
+        self._copies.clear()
+        self._done.clear()
 
-def rewind(cursor: Cursor) -> Cursor:
-    """The stream is about to be opened again at the position: what arrived after it will arrive once more."""
-    return Cursor(cursor.position, running=cursor.running, unnamed=cursor.unnamed)
+    def jump(self, event_id: str | None) -> None:
+        """The server cannot replay from the position (``replay.expired``): go on from what it still has, or now."""
+        self.rewind()
+        self.position = event_id or None
 
-
-def jump(cursor: Cursor, event_id: str | None) -> Cursor:
-    """The server cannot replay from the position (``replay.expired``): go on from what it still has, or from now."""
-    return replace(rewind(cursor), position=event_id or None)
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """The sizes of what it keeps: arrivals, distinct ones, finished ones."""
+        return len(self._arrived), len(self._copies), len(self._done)

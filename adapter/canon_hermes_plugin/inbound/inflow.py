@@ -31,7 +31,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from canon_hermes_plugin.inbound import cursor as cursors
 from canon_hermes_plugin.inbound import gate as inbound
 from canon_hermes_plugin.inbound import rooms
 from canon_hermes_plugin.inbound.arriving import Arriving, InWork
@@ -153,7 +152,7 @@ class Inflow:
 
     def resume_from(self) -> str | None:
         """The cursor, for a connection that is about to be opened."""
-        self._cursor = cursors.rewind(self._cursor)
+        self._cursor.rewind()
         position = self._cursor.position
         self._inbox.opens_at(position)
         self._opens_blind = position is None
@@ -211,8 +210,7 @@ class Inflow:
         if isinstance(event, ReplayExpired):
             await self._after_gap(event)
             return
-        admitted = cursors.admit(self._cursor, frame.id)
-        self._cursor = admitted.cursor
+        admitted = self._cursor.admit(frame.id)
         if admitted.is_running:
             return
         if isinstance(event, MessageCreated):
@@ -233,7 +231,8 @@ class Inflow:
     async def _after_gap(self, event: ReplayExpired) -> None:
         """Canon no longer holds what came after our cursor. Source: R2.13."""
         logger.warning("Canon cannot replay from %s; going on from %s", self._cursor.position, event.cursor or "now")
-        before, self._cursor = self._cursor.position, cursors.jump(self._cursor, event.cursor)
+        before = self._cursor.position
+        self._cursor.jump(event.cursor)
         self._note_gap(GapKind.EXPIRED, before, event.cursor)
         self._unheard()
         await self.refresh_rooms()
@@ -384,7 +383,7 @@ class Inflow:
 
     def _release(self, message_id: str | None, ticket: Ticket) -> None:
         self._handing.state.seen.release(message_id)
-        self._cursor = cursors.failed(self._cursor, ticket)
+        self._cursor.failed(ticket)
         self._replay()
 
     def _give_up(self, item_id: str, attempts: int) -> None:
@@ -404,7 +403,7 @@ class Inflow:
         return count >= ATTEMPTS
 
     def _done(self, ticket: Ticket) -> None:
-        self._cursor = cursors.handled(self._cursor, ticket)
+        self._cursor.handled(ticket)
 
 
 def _merged(known: AgentIdentity, said: AgentIdentity) -> AgentIdentity:
