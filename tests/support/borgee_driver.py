@@ -193,6 +193,7 @@ class Ours:
             action_s=order.get("action_s", 30.0),
             backoff_first_s=order.get("backoff_s", 0.02),
             backoff_max_s=0.1,
+            takeover_s=0.2,
             **order.get("limits", {}),
         )
         options = BppOptions(

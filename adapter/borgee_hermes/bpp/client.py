@@ -42,6 +42,7 @@ from borgee_hermes.bpp.session import Session
 from borgee_hermes.bpp.state import ConnectionState, Status
 from borgee_hermes.bpp.values import User
 from borgee_hermes.bpp.wire import Wire, dial
+from canon_ops.client.deadline import within
 from canon_ops.runtime.clock import Clock
 from canon_ops.settings.secret import Secret
 
@@ -107,6 +108,7 @@ class BppClient:
         self._tasks: set[asyncio.Task[None]] = set()
         self._news = asyncio.Event()  # replaced at each state: whoever waits on the old one is woken
         self._inbound = asyncio.Event()
+        self._taken = asyncio.Event()  # likewise, each time that the receiver takes something
         self._has_receiver = False
         self._armed_s: float | None = None
         self._earlier = asyncio.Event()
@@ -179,6 +181,8 @@ class BppClient:
                 self._inbound.clear()
                 handed = self._session.hand_over(most)
                 if handed is not None:
+                    self._taken.set()
+                    self._taken = asyncio.Event()
                     yield _Delivery(self, handed)
                 elif self._is_dry:
                     return
@@ -192,6 +196,15 @@ class BppClient:
         """Nothing waits and nothing comes any more; a connection that says goodbye still brings what was on the way."""
         waiting = self._session.waiting
         return not len(waiting) and (not waiting.is_taking or (self.state.is_final and not self._lines))
+
+    async def _room(self, size: int) -> None:
+        """Return when an event of that size can be kept, or its receiver has taken nothing for too long."""
+        limits = self._options.limits
+        while not self._session.waiting.has_room(size):
+            try:
+                await within(self._clock, limits.takeover_s, self._taken.wait())
+            except TimeoutError:
+                return
 
     def stop_deliveries(self) -> None:
         """See :meth:`BppSession.stop_deliveries`."""
@@ -329,6 +342,7 @@ class BppClient:
             self._session,
             open_in_turn,
             self._apply,
+            room=self._room,
             clock=self._clock,
             limits=options.limits,
         )

@@ -53,6 +53,12 @@ class Waiting:
         """There is an event, and nobody has one in hands."""
         return bool(self._events) and self._open is None
 
+    def has_room(self, size: int) -> bool:
+        """Whether an event of that size can be kept; what is dropped needs no room."""
+        limits = self._limits
+        is_full = len(self._events) >= limits.waiting_events or self._bytes + size > limits.waiting_event_bytes
+        return not (self.is_taking and is_full)
+
     def add(self, event: InboundEvent, size: int) -> None:
         """Keep an event until it is its turn; one that comes after :meth:`stop` is dropped.
 
@@ -61,8 +67,7 @@ class Waiting:
         """
         if not self.is_taking:
             return
-        limits = self._limits
-        if len(self._events) >= limits.waiting_events or self._bytes + size > limits.waiting_event_bytes:
+        if not self.has_room(size):
             raise ProtocolCapacity(
                 f"{len(self._events)} events ({self._bytes:,} bytes) wait to be taken over; there is no room for more."
             )

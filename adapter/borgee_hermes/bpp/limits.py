@@ -32,6 +32,8 @@ class Limits:
         settle_s: a connection that we close is read until nothing came for so long, and only then told so.
         close_s: the wait for the server's goodbye; it begins anew with everything that the server still says.
         farewell_s: and the end of both: Hermes gives a platform five seconds in all.
+        takeover_s: a connection whose events find no room is not read on until their receiver takes some; one that
+            takes none for so long is too far behind, and the client ends.
         burst_events: so many waiting events are handed over at once; a host's loop is held for a few milliseconds then.
     """
 
@@ -50,6 +52,7 @@ class Limits:
     settle_s: float = 0.1
     close_s: float = 1.0
     farewell_s: float = 3.0
+    takeover_s: float = 5.0
     pending_actions: int = 256
     burst_events: int = 64
     waiting_events: int = 512

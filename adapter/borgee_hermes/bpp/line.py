@@ -5,6 +5,9 @@ ordered is reported, an end that it has ordered is not. A connection that is end
 nothing waits, and then until the other end has said goodbye too: what the server had sent by then it will not send
 again, and what it still held ready when it heard of the end it does not send at all.
 
+One read can bring more than there is room for, although nobody was slow. So what came is handed over as its receiver
+takes it, and meanwhile nothing more is read: the server waits, and nothing is lost.
+
 Source: Borgee 1.13, 1.14, W21; docs/decisions/0043.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
 from borgee_hermes.bpp.effects import Effect
@@ -33,6 +37,7 @@ class Line:
     Args:
         dial: opens it; may be cancelled.
         apply: carries out what the session answers to a report.
+        room: returns when an event of that size can be kept, or when it is no use to wait.
 
     Attributes:
         writable: set when there may be something to write.
@@ -46,6 +51,7 @@ class Line:
         dial: Callable[[], Awaitable[Wire]],
         apply: Callable[[Iterable[Effect]], None],
         *,
+        room: Callable[[int], Awaitable[None]],
         clock: Clock,
         limits: Limits,
     ) -> None:
@@ -55,11 +61,13 @@ class Line:
         self._session = session
         self._dial = dial
         self._apply = apply
+        self._room = room
         self._clock = clock
         self._limits = limits
         self._wire: Wire | None = None
         self._goodbye: int | None = None
         self._over = asyncio.Event()
+        self._came: deque[bytes] = deque()  # read, and not yet handed over
 
     def hang_up(self, code: int | None) -> None:
         """End it: with a close frame, or at once when ``code`` is None."""
@@ -89,17 +97,23 @@ class Line:
             living.result()
 
     async def _let_go(self) -> None:
-        if self._wire is None:
+        wire, end_s = self._wire, self._now_s() + self._limits.farewell_s
+        if wire is None:
             return
         try:
             if self._over.is_set() and self._goodbye is not None:
-                await self._say_goodbye(self._wire, self._goodbye)
+                await self._say_goodbye(wire, self._goodbye, end_s)
+            else:
+                await self._has_handed_over(end_s)
         finally:
-            await self._wire.let_go()
+            try:
+                while self._came:  # it was received; without room for it, this is more than a bound allows
+                    self._hand_over_next()
+            finally:
+                await wire.let_go()
 
-    async def _say_goodbye(self, wire: Wire, code: int) -> None:
+    async def _say_goodbye(self, wire: Wire, code: int, end_s: float) -> None:
         limits = self._limits
-        end_s = self._now_s() + limits.farewell_s
         if await self._read_out(wire, limits.settle_s, end_s - limits.close_s):
             return
         wire.close(code)
@@ -112,16 +126,36 @@ class Line:
         Returns:
             the connection is over.
         """
-        while (left_s := end_s - self._now_s()) > 0:
+        while await self._has_handed_over(end_s) and (left_s := end_s - self._now_s()) > 0:
             try:
                 batch = await within(self._clock, min(silence_s, left_s), wire.read())
             except TimeoutError:
                 break
-            for message in batch.messages:
-                self._apply(self._session.received(self._generation, message, self._now_s()))
+            self._came.extend(batch.messages)
             if batch.end is not None:
+                await self._has_handed_over(end_s)
                 return True
         return False
+
+    async def _has_handed_over(self, end_s: float) -> bool:
+        """Hand over what came; false when that was not done by ``end_s``."""
+        if not self._came:
+            return True
+        try:
+            await within(self._clock, max(0.0, end_s - self._now_s()), self._hand_over())
+        except TimeoutError:
+            return False
+        return True
+
+    async def _hand_over(self) -> None:
+        """Hand over what came, in order, as there is room for it. Cancelled, it has kept the rest."""
+        while self._came:
+            await self._room(len(self._came[0]))
+            self._session.heard(self._generation, self._now_s())  # we do not read: the silence is not the server's
+            self._hand_over_next()
+
+    def _hand_over_next(self) -> None:
+        self._apply(self._session.received(self._generation, self._came.popleft(), self._now_s()))
 
     async def _live(self) -> None:
         try:
@@ -148,8 +182,8 @@ class Line:
         while True:
             batch = await wire.read()
             self._session.heard(self._generation, self._now_s())
-            for message in batch.messages:
-                self._apply(self._session.received(self._generation, message, self._now_s()))
+            self._came.extend(batch.messages)
+            await self._hand_over()
             if batch.end is not None:
                 self._apply(self._ended(batch))
                 return

@@ -1,8 +1,10 @@
-"""What a server cannot do to the websocket: fill the memory, unpack anything, or keep the upgrade going for ever."""
+"""What a server cannot do to the client: fill its memory, unpack anything, keep the upgrade going for ever, or end it
+by saying much at once."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,8 +13,11 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.utils import accept_key
 
-from borgee_hermes.bpp.limits import MAX_INCOMING_BYTES
+from borgee_hermes.bpp.client import BppClient, BppOptions
+from borgee_hermes.bpp.limits import MAX_INCOMING_BYTES, Limits
+from borgee_hermes.bpp.state import Status
 from borgee_hermes.bpp.wire import DialFailed, MessageTooBig, Wire, dial
+from canon_ops.runtime.clock import SystemClock
 from canon_ops.settings.secret import Secret
 
 KEY = Secret("bgr_live_" + "k" * 24)
@@ -124,3 +129,70 @@ async def test_a_head_without_an_end_is_no_answer(line: bytes) -> None:
     async with server(talk) as url, asyncio.timeout(30):
         with pytest.raises(DialFailed):
             await dial(url, KEY)
+
+
+def said(number: int) -> bytes:
+    """A message of a person, as it comes over the wire."""
+    frame = {
+        "type": "inbound_message",
+        "kind": "message",
+        "channel_id": f"ch-{number % 64}",
+        "channel_type": "channel",
+        "message_id": f"m-{number}",
+        "author_id": "u-1",
+        "author_name": "Ada",
+        "body": "hello",
+        "created_at": 1_700_000_000_000,
+    }
+    return Frame(Opcode.TEXT, json.dumps(frame).encode()).serialize(mask=False)
+
+
+def behind(url: str, **limits: float) -> BppClient:
+    options = BppOptions(base_url=url, api_key=KEY, agent_id="agent-1", limits=Limits(**limits))  # type: ignore[arg-type]
+    return BppClient(options, clock=SystemClock())
+
+
+@pytest.mark.parametrize("count", [513, 5_000])
+async def test_a_burst_that_comes_at_once_is_taken_over_whole(count: int) -> None:
+    """A network that was away, or a host that held the loop, brings more in one piece than the buffer has room for; a
+    receiver that is at work gets all of it, in order."""
+
+    async def talk(head: dict[str, str], writer: asyncio.StreamWriter) -> None:
+        writer.write(switch(head) + b"".join(map(said, range(count))))
+        await writer.drain()
+
+    async with server(talk) as url, asyncio.timeout(30):
+        client = behind(url)
+        await client.connect()
+        taken: list[str] = []
+        async for burst in client.bursts():
+            await asyncio.sleep(0)  # its write to the disk
+            taken += [event.message_id for event in burst.events]
+            await burst.checkpoint()
+            if len(taken) == count:
+                break
+        assert client.state.status is Status.ONLINE
+        await client.close()
+
+    assert taken == [f"m-{number}" for number in range(count)]
+
+
+async def test_a_receiver_that_stands_still_ends_the_client() -> None:
+    """The server is not held up for ever; what was received before is still there (W-23)."""
+
+    async def talk(head: dict[str, str], writer: asyncio.StreamWriter) -> None:
+        writer.write(switch(head) + b"".join(map(said, range(513))))
+        await writer.drain()
+
+    async with server(talk) as url, asyncio.timeout(30):
+        client = behind(url, takeover_s=0.05)
+        await client.connect()
+        states = [state async for state in client.state_changes()]
+        taken = []
+        async for delivery in client.deliveries():
+            await delivery.checkpoint()
+            taken.append(delivery.event.message_id)
+        await client.close()
+
+    assert (states[-1].status, states[-1].code) == (Status.ERROR, "bpp.protocol_capacity")
+    assert taken == [f"m-{number}" for number in range(512)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
 import pytest
@@ -73,20 +73,29 @@ class Hearing:
         return ()
 
 
-async def ended(
-    before: Iterable[tuple[float, Batch]] = (), after: Iterable[tuple[float, Batch]] = ()
-) -> tuple[SlowWire, list[bytes]]:
-    """A connection after its end was ordered, at second 0 of its clock, and a minute has gone by."""
-    clock, session = ManualClock(), Hearing()
-    wire = SlowWire(clock, before, after)
+async def always_room(_size: int) -> None:
+    """A receiver that is never behind."""
 
+
+def line_over(
+    wire: SlowWire, session: Hearing, clock: ManualClock, room: Callable[[int], Awaitable[None]] = always_room
+) -> Line:
     async def dial() -> Wire:
         return cast(Wire, wire)
 
     def apply(effects: Iterable[Effect]) -> None:
         assert not list(effects)
 
-    line = Line(1, cast(Session, session), dial, apply, clock=clock, limits=LIMITS)
+    return Line(1, cast(Session, session), dial, apply, room=room, clock=clock, limits=LIMITS)
+
+
+async def ended(
+    before: Iterable[tuple[float, Batch]] = (), after: Iterable[tuple[float, Batch]] = ()
+) -> tuple[SlowWire, list[bytes]]:
+    """A connection after its end was ordered, at second 0 of its clock, and a minute has gone by."""
+    clock, session = ManualClock(), Hearing()
+    wire = SlowWire(clock, before, after)
+    line = line_over(wire, session, clock)
     running = asyncio.ensure_future(line.run())
     await clock.advance(0)
     line.hang_up(1000)
@@ -163,3 +172,45 @@ async def test_a_server_that_ends_by_itself_meanwhile_is_told_nothing() -> None:
     assert heard == [b"last"]
     assert wire.told_s is None
     assert wire.gone_s == pytest.approx(0.05)
+
+
+BURST = tuple(b"%d" % number for number in range(5))
+
+
+@pytest.mark.parametrize("code", [1000, None])
+@pytest.mark.parametrize("after_s", [0.25, 100.0])
+async def test_what_one_read_brought_is_handed_over_as_there_is_room(code: int | None, after_s: float) -> None:
+    """All of it and in order, also when the connection is ended, properly or at once, while the receiver is behind."""
+    clock, session = ManualClock(), Hearing()
+    wire = SlowWire(clock, [(0.0, Batch(BURST))], [(0.0, Batch((b"late",), OVER))])
+
+    async def room(_size: int) -> None:
+        await clock.sleep(0.1)
+
+    running = asyncio.ensure_future((line := line_over(wire, session, clock, room)).run())
+    await clock.advance(after_s)
+    assert (len(session.heard_messages) < len(BURST)) == (after_s < 1)
+
+    line.hang_up(code)
+    await clock.advance(60)
+    await running
+
+    assert session.heard_messages == [*BURST, *([b"late"] if code else [])]
+
+
+async def test_a_receiver_that_takes_nothing_does_not_hold_up_an_end() -> None:
+    """What was received goes to the session when the time for an end is over, whether there is room or not."""
+    clock, session = ManualClock(), Hearing()
+    wire = SlowWire(clock, [(0.0, Batch(BURST))], [])
+
+    async def room(_size: int) -> None:
+        await asyncio.Event().wait()
+
+    running = asyncio.ensure_future((line := line_over(wire, session, clock, room)).run())
+    await clock.advance(1)
+    line.hang_up(1000)
+    await clock.advance(60)
+    await running
+
+    assert session.heard_messages == [*BURST]
+    assert wire.gone_s == pytest.approx(1 + LIMITS.farewell_s, abs=0.01)
