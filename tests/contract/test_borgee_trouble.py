@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -378,6 +379,24 @@ def test_33_updates_may_not_wait(box: BorgeeSandbox) -> None:
 
         settles(peer, "error")
         assert peer.call("state")["code"] == "bpp.protocol_capacity"
+
+
+@pytest.mark.parametrize("handlers", [{}, {"config": "apply", "request": {}, "stop_turn": True}], ids=["none", "all"])
+def test_what_no_frame_could_answer_is_ignored(box: BorgeeSandbox, handlers: dict[str, Any]) -> None:
+    """An id that a request or an update has to get back, longer than a frame of ours: nothing is carried out, and the
+    client goes on answering (1.9, 1.10)."""
+    long = "i" * 40_000
+    update = {"type": "agent_config_update", "agent_id": "a", "schema_version": 1, "blob": "{}", "created_at": 1}
+    with connected(OURS, box, **handlers) as peer:
+        for action in ("read_file", "stop_turn"):
+            box.human.send_frame({"type": "request", "id": long, "data": {"action": action, "channel_id": DM}})
+        box.human.send_frame({**update, "cursor": 1, "idempotency_key": long})
+
+        assert box.human.request("stop_turn", channel_id="")["error"] == "stop_turn_channel_id_invalid"
+        key = box.human.push_config({})["idempotency_key"]
+        assert box.wait("config-ack")[0]["idempotency_key"] == key
+        assert peer.status == "online"
+        assert peer.call("handlers")["seen"] == ([["config", {}]] if handlers else [])
 
 
 def test_too_much_text_is_refused_before_it_leaves(peer: Peer, box: BorgeeSandbox) -> None:

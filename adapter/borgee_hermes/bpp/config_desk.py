@@ -24,6 +24,8 @@ __all__ = ["ConfigDesk"]
 
 logger = logging.getLogger(__name__)
 
+LONGEST = Rejected(FaultReason.NETWORK_UNREACHABLE)  # no acknowledgement takes more room
+
 
 class ConfigDesk:
     """One worker.
@@ -72,14 +74,24 @@ class ConfigDesk:
             order = self._waiting[0]  # it counts as waiting until it is answered
             key = order.update.idempotency_key
             known = self._given.get(key)
-            if known is None:
-                answer = await self._decide(order)
-                known = self._given[key] = outgoing.config_ack(order.update, answer, now_ms=self._clock.now_ms())
+            if known is None and (known := await self._acknowledgement(order)) is not None:
+                self._given[key] = known
                 if len(self._given) > self._limits.remembered_configs:
                     self._given.popitem(last=False)
             self._waiting.popleft()
             self._bytes -= order.size
-            self._answer(order.generation, known)
+            if known is not None:
+                self._answer(order.generation, known)
+
+    async def _acknowledgement(self, order: Configure) -> bytes | None:
+        """What became of an update; None when its key is so long that no frame of ours could carry it back."""
+        try:
+            outgoing.config_ack(order.update, LONGEST, now_ms=0)  # before anything is applied
+            return outgoing.config_ack(order.update, await self._decide(order), now_ms=self._clock.now_ms())
+        except ProtocolCapacity:
+            size = len(order.update.idempotency_key)
+            logger.warning("Borgee: a configuration update with a key of %d characters is ignored", size)
+            return None
 
     async def _decide(self, order: Configure) -> ConfigAnswer:
         if self._handle is None:

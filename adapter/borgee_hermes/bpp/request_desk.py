@@ -1,6 +1,7 @@
 """What a server asks of us: answered in time, by a bounded number of hands, also when nobody is there to answer.
 
-The decisions that need no handler are :func:`refuse`, pure. Source: Borgee 1.10, W-8, W-16, W-28.
+The decisions that need no handler are :func:`refuse`, pure. A request whose id is so long that no frame of ours could
+carry it back cannot be answered, and is not carried out either. Source: Borgee 1.10, W-8, W-16, W-28.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 STOP_TURN: Final = "stop_turn"
 NO_TURN: Final = {"aborted": False}
+LONGEST_ERROR: Final = "stop_turn_channel_id_invalid"
 
 
 def refuse(request: ServerRequest, handlers: Handlers) -> bytes | None:
@@ -35,13 +37,21 @@ def refuse(request: ServerRequest, handlers: Handlers) -> bytes | None:
     if request.action == STOP_TURN:
         channel_id = request.data.get("channel_id")
         if not isinstance(channel_id, str) or not channel_id:
-            return outgoing.response_error(request.request_id, "stop_turn_channel_id_invalid")
+            return outgoing.response_error(request.request_id, LONGEST_ERROR)
         if handlers.stop_turn is None and handlers.request is None:
             return outgoing.response(request.request_id, NO_TURN)
         return None
     if handlers.request is None:
         return outgoing.response_error(request.request_id, "no_server_request_handler")
     return None
+
+
+def _is_answerable(request: ServerRequest) -> bool:
+    try:
+        outgoing.response_error(request.request_id, LONGEST_ERROR)
+    except ProtocolCapacity:
+        return False
+    return True
 
 
 class RequestDesk:
@@ -64,6 +74,9 @@ class RequestDesk:
 
     def take(self, order: Serve) -> None:
         """Answer now, or have it answered."""
+        if not _is_answerable(order.request):
+            logger.warning("Borgee: a request with an id of %d characters is ignored", len(order.request.request_id))
+            return
         refusal = refuse(order.request, self._handlers)
         if refusal is not None:
             self._answer(order.generation, refusal)
