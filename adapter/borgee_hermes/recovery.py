@@ -83,5 +83,6 @@ async def recover(inbox: Inbox, sessions: HostSessions) -> int:
             suspended.append(session.key)
     count = await inbox.quarantine_in_doubt(suspended)
     if count:
-        logger.warning("Borgee: %d messages were in work when the gateway ended. Fix: canon-ops inbox list", count)
+        told = "1 message was" if count == 1 else f"{count} messages were"
+        logger.warning("Borgee: %s in work when the gateway ended. Fix: canon-ops inbox list", told)
     return count

@@ -92,6 +92,7 @@ class BorgeeRuntime:
         self._outbound: Outbound | None = None
         self._control: ControlServer | None = None
         self._live: Live | None = None
+        self._deciding = asyncio.Lock()
         self._is_ready = False
         self._is_undone = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -277,18 +278,22 @@ class BorgeeRuntime:
     async def remediate(self, seq: int, action: str, *, confirm_risk: bool = False) -> bool:
         """Carry a person's decision about a quarantined receipt out; false when it is none. Source: Borgee 4.10.
 
+        To its end also when whoever asked is cancelled: a row that moves without the dispatcher blocks its session.
+
         Raises:
             ValueError: another action than ``discard`` or ``requeue``.
             RiskNotConfirmed, SessionNotReset: nothing was decided.
         """
-        inbox = self._open_inbox()
-        decided = await remedy(inbox, self._sessions, seq, action, confirm_risk=confirm_risk)
-        if decided is None:
-            return False
-        if self._dispatcher is not None:
-            again = decided.dispatch_class if action == "requeue" else None
-            self._dispatcher.remedied(seq, decided.session_key, again=again)
-        return True
+        return await settle(asyncio.ensure_future(self._decide(seq, action, confirm_risk=confirm_risk)))
+
+    async def _decide(self, seq: int, action: str, *, confirm_risk: bool) -> bool:
+        async with self._deciding:  # a second one would reset the session under the turn that the first sets free
+            inbox = self._open_inbox()
+            decided = await remedy(inbox, self._sessions, seq, action, confirm_risk=confirm_risk)
+            if decided is not None and self._dispatcher is not None:
+                again = decided.dispatch_class if action == "requeue" else None
+                self._dispatcher.remedied(seq, decided.session_key, again=again)
+        return decided is not None
 
     async def _listen_for_commands(self, inbox: Inbox) -> None:
         """Offer decisions to this user's commands; without a socket the gateway works on."""
