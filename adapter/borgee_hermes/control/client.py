@@ -4,6 +4,9 @@ Who holds the inbox's lock owns the inbox. So the command tries the lock: free, 
 the file; taken, a gateway has it, and is asked through its socket. A lock is free when its holder is gone, however it
 went; what that one had claimed is in doubt then, and can be decided about without waiting for another gateway.
 
+Between the two stand moments in which the lock is taken and nobody listens: a gateway that starts or ends, and another
+command. Those are waited for.
+
 Source: decisions B2; Borgee 4.10.
 """
 
@@ -34,6 +37,8 @@ from canon_ops.hermes.scoped_locks import lock_owner
 __all__ = ["GatewaySilent", "Where", "decide"]
 
 ANSWER_S: Final = 30.0
+LOOK_S: Final = 0.1
+LOOKS: Final = 100  # ten seconds: a gateway that starts listens by then, or has given up
 
 
 class Where(Enum):
@@ -49,13 +54,23 @@ class GatewaySilent(ConflictError):
     code = "borgee_gateway_silent"
 
 
+class _NobodyListens(Exception):
+    """There is no socket, or nobody at its other end; nothing was asked."""
+
+
+def _no_gateway() -> int | None:
+    return None
+
+
 def decide(
     home: Path,
     request: Request,
     *,
     reset_session: Callable[[str], object],
+    gateway: Callable[[], int | None] = _no_gateway,
     environ: Mapping[str, str] = os.environ,
     now_s: Callable[[], float] = time.time,
+    pause: Callable[[float], None] = time.sleep,
 ) -> tuple[bool, Where]:
     """Discard or requeue a receipt of ``home`` that is quarantined, or that a gateway which is gone had claimed.
 
@@ -64,6 +79,7 @@ def decide(
 
     Args:
         reset_session: begins a host's session afresh, if there is one; called only when no gateway owns the inbox.
+        gateway: the process of this home's gateway, if one runs, whatever it has of Borgee.
 
     Raises:
         NoDatabase: there is no inbox.
@@ -74,27 +90,37 @@ def decide(
         raise RiskNotConfirmed(request.ingest_seq)
     path = inbox_file(home)
     read_once(path, SCHEMA, store.terminal_watermark)  # there is one, and it can be read
-    try:
-        with FileLock(path.with_name("inbox.lock"), 0):
-            return _here(home, request, reset_session, environ, now_s()), Where.HERE
-    except LockTimeout as taken:
+    for looks in range(LOOKS, -1, -1):
         try:
-            return _ask(_socket_of(path.parent, environ), request), Where.GATEWAY
-        except OSError as exc:
-            raise GatewaySilent(
-                f"{taken.what}; it does not answer", fix="hermes gateway status, and stop the gateway first"
-            ) from exc
+            with FileLock(path.with_name("inbox.lock"), 0):
+                return _here(home, request, reset_session, gateway, environ, now_s()), Where.HERE
+        except LockTimeout as taken:
+            try:
+                return _ask(_socket_of(path.parent, environ), request), Where.GATEWAY
+            except (_NobodyListens, OSError) as exc:
+                if not looks or isinstance(exc, OSError):
+                    raise GatewaySilent(
+                        f"{taken.what}; it does not answer", fix="hermes gateway status, and stop the gateway first"
+                    ) from exc
+        pause(LOOK_S)
+    raise AssertionError("the last look returns or raises")
 
 
 def _here(
-    home: Path, request: Request, reset_session: Callable[[str], object], environ: Mapping[str, str], now_s: float
+    home: Path,
+    request: Request,
+    reset_session: Callable[[str], object],
+    gateway: Callable[[], int | None],
+    environ: Mapping[str, str],
+    now_s: float,
 ) -> bool:
     path, seq = inbox_file(home), request.ingest_seq
     receipt: Receipt | None = read_once(path, SCHEMA, store.get, seq)
     if receipt is None or receipt.status not in UNDECIDED:
         return False
-    if receipt.status is Status.PROCESSING:
+    if receipt.status is not Status.QUARANTINED:  # the session of one that is has been suspended, by whoever runs
         _require_nobody_at_work(home, environ)
+        _require_no_gateway(gateway())
     return write_once(
         path,
         SCHEMA,
@@ -117,15 +143,42 @@ def _require_nobody_at_work(home: Path, environ: Mapping[str, str]) -> None:
         )
 
 
+def _require_no_gateway(process: int | None) -> None:
+    """Refuse while a gateway serves this home without Borgee: it keeps the sessions in its memory, so it would go on
+    with the one of the interrupted turn, and write it back."""
+    if process is not None:
+        raise GatewaySilent(
+            f"the gateway (process {process}) runs without Borgee, and has the session of that turn in its memory",
+            fix="hermes gateway stop, and decide before you start it again",
+        )
+
+
 def _ask(path: Path, request: Request) -> bool:
-    if path.lstat().st_uid != os.geteuid():  # in a shared folder anybody could have put one there
-        raise PermissionError(f"{path} is somebody else's socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_S)
-        connection.connect(str(path))
-        connection.sendall(ask_line(request))
-        with connection.makefile("rb") as answers:
-            return read_answer(answers.readline(MAX_LINE)).changed
+        try:
+            if path.lstat().st_uid != os.geteuid():  # in a shared folder anybody could have put one there
+                raise PermissionError(f"{path} is somebody else's socket")
+            connection.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError) as exc:
+            raise _NobodyListens from exc
+        try:
+            connection.sendall(ask_line(request))
+            with connection.makefile("rb") as answers:
+                line = answers.readline(MAX_LINE)
+        except OSError as exc:
+            raise _unanswered(request) from exc
+    if not line:
+        raise _unanswered(request)
+    return read_answer(line).changed
+
+
+def _unanswered(request: Request) -> GatewaySilent:
+    """Nobody knows whether it was carried out, so it is not asked again."""
+    return GatewaySilent(
+        "the gateway was asked, and did not say whether it has decided",
+        fix=f"canon-ops inbox show {request.ingest_seq}",
+    )
 
 
 def _socket_of(folder: Path, environ: Mapping[str, str]) -> Path:

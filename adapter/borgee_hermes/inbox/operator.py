@@ -151,7 +151,7 @@ def decide_alone(
     receipt = get(transaction, seq)
     if receipt is None:
         return False
-    recover_processing(transaction, now_s=now_s)
+    recover_processing(transaction, only=seq, now_s=now_s)  # of the others somebody may be at work
     quarantine_in_doubt(transaction, [receipt.session_key] if had_session else [], only=seq, now_s=now_s)
     if op == "discard":
         return discard(transaction, seq, now_s=now_s)

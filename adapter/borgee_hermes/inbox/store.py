@@ -76,7 +76,7 @@ END = """
     WHERE ingest_seq = :seq AND status = 'processing' AND claim_token = :token"""
 RECOVER = """
     UPDATE receipts SET status = 'in_doubt', outcome = :outcome, error = :error, updated_at = :now_s
-    WHERE status = 'processing'"""
+    WHERE status = 'processing' AND (:only IS NULL OR ingest_seq = :only)"""
 IN_DOUBT_SESSIONS = """
     SELECT session_key, count(*) AS receipts FROM receipts WHERE status = 'in_doubt'
     GROUP BY session_key ORDER BY session_key"""
@@ -219,9 +219,9 @@ def _end(
 # -- after a crash, and after a limit ---------------------------------------------------------------------------------
 
 
-def recover_processing(transaction: Transaction, *, now_s: float) -> int:
-    """Every claimed receipt is in doubt: whoever claimed it is gone."""
-    values = {"outcome": Outcome.PROCESS_INTERRUPTED, "error": INTERRUPTED, "now_s": now_s}
+def recover_processing(transaction: Transaction, *, only: int | None = None, now_s: float) -> int:
+    """Every claimed receipt, or one, is in doubt: whoever claimed it is gone."""
+    values = {"only": only, "outcome": Outcome.PROCESS_INTERRUPTED, "error": INTERRUPTED, "now_s": now_s}
     return transaction.run(RECOVER, values)
 
 

@@ -21,7 +21,7 @@ from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.problems import requeue_advice
-from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
+from borgee_hermes.inbox.records import UNDECIDED, Outcome, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
@@ -302,6 +302,12 @@ def _is_owned(context: Context) -> bool:
     return state is not None and state.is_alive
 
 
+def _gateway(context: Context) -> int | None:
+    """The process of the home's gateway, if one runs."""
+    state = read_state(context.home)
+    return state.pid if state is not None and state.is_alive else None
+
+
 def _found(path: Path, seq: int) -> Receipt:
     try:
         receipt = read_once(path, SCHEMA, store.get, seq)
@@ -325,18 +331,29 @@ def _decide(context: Context, request: Request, question: str | None) -> Result:
         require_consent(context.prompts, question)
     with context.progress("Asking whoever owns the inbox"):
         changed, where = decide(
-            context.home.path, request, reset_session=partial(_reset, context), environ=context.environ
+            context.home.path,
+            request,
+            reset_session=partial(_reset, context),
+            gateway=partial(_gateway, context),
+            environ=context.environ,
         )
     if not changed:
-        said = f"Receipt {seq} is not quarantined any more: somebody else has decided."
-        if receipt.status is not Status.QUARANTINED:
-            said = f"Receipt {seq} is {receipt.status.value}: the running gateway is at work on it."
-        return Result(Decision(seq, False, None), (Line(said, Mark.INFO),), ExitCode.FAILED)
+        return Result(Decision(seq, False, None), (Line(_why_not(_found(path, seq)), Mark.INFO),), ExitCode.FAILED)
     verb = "Discarded" if request.op == "discard" else "Requeued"
     by = "by the running gateway" if where is Where.GATEWAY else "here; no gateway owns the inbox"
     if request.op == "requeue" and where is Where.HERE:
         by += ", so it waits for one"
     return Result(Decision(seq, True, where.value), (Line(f"{verb} receipt {seq} ({by}).", Mark.OK),))
+
+
+def _why_not(receipt: Receipt) -> str:
+    """Why whoever owns the inbox has decided nothing: what the receipt is by now."""
+    why = "there is nothing to decide any more"
+    if receipt.status in (Status.PROCESSING, Status.IN_DOUBT):
+        why = "the running gateway is at work on it"
+    elif receipt.outcome in (Outcome.OPERATOR_DISCARDED, Outcome.OPERATOR_REQUEUED):
+        why = "somebody else has decided"
+    return f"Receipt {receipt.ingest_seq} is {receipt.status.value}: {why}."
 
 
 def _reset(context: Context, session_key: str) -> bool:

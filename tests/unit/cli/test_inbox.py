@@ -6,10 +6,12 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from borgee_hermes.inbox import store
+from borgee_hermes.control.client import Where
+from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Outcome, Status
 from borgee_hermes.inbox.schema import SCHEMA
@@ -206,7 +208,7 @@ def test_what_a_gateway_that_is_gone_had_in_work_is_decided_without_one(
     settled = program("inbox", "show", "4", "--json").json["data"]["receipt"]
     expected = ("failed", "operator_discarded") if op == "discard" else ("pending", "operator_risk_confirmed_requeue")
     assert (settled["status"], settled["outcome"]) == expected
-    assert rows[5]["status"] == "in_doubt"
+    assert rows[5]["status"] == ("in_doubt" if is_in_doubt else "processing")
     assert reset == [a_receipt("m-4", "channel-4").session_key]
 
 
@@ -221,3 +223,73 @@ def test_what_a_gateway_works_on_is_not_decided_about(program: Runner, inbox: Pa
     assert ran.code == 5
     assert f"process {os.getpid()} has this home" in ran.err
     assert program("inbox", "show", "4", "--json").json["data"]["receipt"]["status"] == "processing"
+
+
+def test_a_decision_touches_nothing_that_somebody_else_has_in_work(
+    program: Runner, inbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The published plugin runs, which knows no lock of the inbox: its own claims stay its own."""
+    write_once(inbox, SCHEMA, store.insert, a_receipt("m-4", "channel-4"), now_s=1.8e9)
+    write_once(inbox, SCHEMA, store.claim, 4, "t-4", now_s=1.8e9)
+    hold_lock(PROFILE_SCOPE, profile_identity(inbox.parents[2]), os.environ)
+    monkeypatch.setattr("canon_ops.cli.commands.inbox._reset", lambda *_: True)
+
+    assert program("inbox", "discard", "1", "--yes", "--json").json["data"]["decided"] is True
+    assert program("inbox", "show", "4", "--json").json["data"]["receipt"]["status"] == "processing"
+
+
+@pytest.mark.parametrize("state", ["processing", "in_doubt", "quarantined"])
+def test_beside_a_gateway_without_borgee_only_a_suspended_session_is_decided_about(
+    program: Runner, inbox: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """A gateway keeps its sessions in memory and would write an interrupted one back; one that it has suspended begins
+    afresh all the same."""
+    write_once(inbox, SCHEMA, store.insert, a_receipt("m-4", "channel-4"), now_s=1.8e9)
+    write_once(inbox, SCHEMA, store.claim, 4, "t-4", now_s=1.8e9)
+    if state != "processing":
+        write_once(inbox, SCHEMA, store.recover_processing, now_s=1.8e9)
+    if state == "quarantined":
+        write_once(inbox, SCHEMA, store.quarantine_in_doubt, (), now_s=1.8e9)
+    written = {"pid": os.getpid(), "gateway_state": "running", "platforms": {"borgee": {"state": "fatal"}}}
+    inbox.parents[2].joinpath("gateway_state.json").write_text(json.dumps(written))
+    reset: list[str] = []
+    monkeypatch.setattr("canon_ops.cli.commands.inbox._reset", lambda _context, key: reset.append(key))
+
+    ran = program("inbox", "discard", "4", "--yes")
+
+    assert ran.code == (0 if state == "quarantined" else 5)
+    assert (len(reset), "gateway stop" in ran.err) == ((1, False) if state == "quarantined" else (0, True))
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "told"),
+    [
+        (store.claim, "is processing: the running gateway is at work on it."),
+        (operator.discard, "is failed: somebody else has decided."),
+        (operator.requeue, "is pending: somebody else has decided."),
+        (store.finish, "is completed: there is nothing to decide any more."),
+    ],
+)
+def test_a_decision_that_came_too_late_says_what_the_receipt_is_by_now(
+    program: Runner, inbox: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: Any, told: str
+) -> None:
+    """Between the look and the decision another person, or the gateway, was faster."""
+    given: dict[Any, dict[str, Any]] = {operator.requeue: {"risk_confirmed": True}}
+
+    def late(*_: object, **__: object) -> tuple[bool, Where]:
+        if meanwhile in (store.claim, store.finish):
+            write_once(inbox, SCHEMA, operator.requeue, 1, risk_confirmed=True, now_s=1.8e9)
+            write_once(inbox, SCHEMA, store.claim, 1, "t-late", now_s=1.8e9)
+        if meanwhile is store.finish:
+            write_once(
+                inbox, SCHEMA, store.finish, 1, "t-late", Status.COMPLETED, Outcome.HERMES_COMPLETED, now_s=1.8e9
+            )
+        elif meanwhile is not store.claim:
+            write_once(inbox, SCHEMA, meanwhile, 1, now_s=1.8e9, **given.get(meanwhile, {}))
+        return False, Where.GATEWAY
+
+    monkeypatch.setattr("canon_ops.cli.commands.inbox.decide", late)
+
+    ran = program("inbox", "discard", "1", "--yes")
+
+    assert (ran.code, ran.out) == (1, f"Receipt 1 {told}\n")

@@ -115,19 +115,75 @@ def test_a_session_that_cannot_be_reset_decides_nothing(own_home: Path) -> None:
 
 
 def test_an_owner_that_does_not_answer_is_named(own_home: Path) -> None:
-    """The lock is held, the socket is missing or dead: the command says whose lock it is, and decides nothing."""
+    """The lock is held, the socket is missing or dead: after a while the command says whose lock it is, and decides
+    nothing."""
     seq = quarantined(own_home)
     beside = inbox_file(own_home).parent
+    pauses_s: list[float] = []
     with FileLock(beside / "inbox.lock", 0):
         with pytest.raises(GatewaySilent):
-            decide(own_home, Request("discard", seq), reset_session=pytest.fail)
+            decide(own_home, Request("discard", seq), reset_session=pytest.fail, pause=pauses_s.append)
         dead = socket.socket(socket.AF_UNIX)
         dead.bind(str(beside / "control.sock"))
         dead.close()
         with pytest.raises(GatewaySilent):
-            decide(own_home, Request("discard", seq), reset_session=pytest.fail)
+            decide(own_home, Request("discard", seq), reset_session=pytest.fail, pause=pauses_s.append)
 
+    assert sum(pauses_s) == pytest.approx(20)
     assert row(own_home, seq).status is Status.QUARANTINED
+
+
+def test_a_command_waits_for_another_one(own_home: Path) -> None:
+    """Of two people at the same time one decides, and the other is told; none hears of a gateway that there is not."""
+    seq = quarantined(own_home)
+    other = FileLock(inbox_file(own_home).parent / "inbox.lock", 0)
+    other.__enter__()
+
+    def is_done(_pause_s: float) -> None:
+        other.__exit__(None, None, None)
+
+    assert decide(own_home, Request("discard", seq), reset_session=bool, pause=is_done) == (True, Where.HERE)
+
+
+async def test_a_command_waits_for_a_gateway_that_starts(own_home: Path) -> None:
+    """It has the inbox's lock before it listens."""
+    seq = await asyncio.to_thread(quarantined, own_home)
+    folder, loop = inbox_file(own_home).parent, asyncio.get_running_loop()
+
+    async def carry_out(_request: Request) -> Answer:
+        return Answer(True)
+
+    server = ControlServer(folder, carry_out)
+
+    def listens(_pause_s: float) -> None:
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+
+    def asked() -> tuple[bool, Where]:
+        return decide(own_home, Request("discard", seq), reset_session=pytest.fail, pause=listens)
+
+    with FileLock(folder / "inbox.lock", 0):
+        assert await asyncio.to_thread(asked) == (True, Where.GATEWAY)
+    await server.stop()
+
+
+async def test_what_may_have_been_carried_out_is_not_asked_twice(own_home: Path) -> None:
+    """The gateway goes down while it is asked: the command names the way to find out, and does not come upon its own
+    decision as if it were somebody else's."""
+    seq = await asyncio.to_thread(quarantined, own_home)
+    folder, asked = inbox_file(own_home).parent, []
+
+    async def goes_down(request: Request) -> Answer:
+        asked.append(request)
+        raise asyncio.CancelledError
+
+    server = ControlServer(folder, goes_down)
+    await server.start()
+    with FileLock(folder / "inbox.lock", 0), pytest.raises(GatewaySilent) as caught:
+        await asyncio.to_thread(decide, own_home, Request("discard", seq), reset_session=pytest.fail)
+    await server.stop()
+
+    assert len(asked) == 1
+    assert caught.value.fix == f"canon-ops inbox show {seq}"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a socket somebody else's")
