@@ -5,7 +5,7 @@ Source: Borgee 8.1, W12.
 
 from __future__ import annotations
 
-from borgee_hermes.bpp.errors import IdentityInvalid
+from borgee_hermes.bpp.errors import IdentityInvalid, ProtocolCapacity, ProtocolError
 from borgee_hermes.bpp.values import User
 from canon_ops.durable import DurableError
 from canon_ops.errors import CanonOpsError, ConflictError, RefusedError
@@ -39,4 +39,6 @@ def another_may_succeed(error: Exception) -> bool:
         return True  # Hermes' locks were free, so a command has the inbox for the length of one decision
     if isinstance(error, ConflictError):
         return isinstance(error, DurableError)  # who holds the home or the key will do so for long
+    if isinstance(error, ProtocolError | ProtocolCapacity):
+        return True  # one bad frame, or a burst, amid an opening; later on such a thing is survived (B1)
     return isinstance(error, TimeoutError) or (isinstance(error, CanonOpsError) and error.retryable)

@@ -15,6 +15,7 @@ from borgee_hermes.bpp.errors import (
     BppError,
     ConnectFailed,
     ConnectionLost,
+    FrameNotJson,
     HandshakeClosed,
     IdentityInvalid,
     NotOnline,
@@ -140,6 +141,9 @@ async def test_a_session_that_cannot_be_suspended_ends_the_start(own_home: Path)
         (AuthFailed("the key is refused"), False),
         (IdentityInvalid("no id"), False),
         (TimeoutError(), True),
+        (FrameNotJson("a broken frame"), True),
+        (ProtocolCapacity("a burst"), True),
+        (PeerProtocolClose("1002"), False),
     ],
     ids=lambda value: type(value).__name__,
 )
