@@ -16,6 +16,7 @@ from typing import Final
 from borgee_hermes.inbox import operator
 from borgee_hermes.inbox.operator import Stats
 from borgee_hermes.inbox.place import inbox_file
+from borgee_hermes.inbox.problems import UnknownContent
 from borgee_hermes.inbox.records import Status as State
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.identity import CREDENTIAL_SCOPE, PROFILE_SCOPE, identities
@@ -71,9 +72,12 @@ def look_at_inbox(examination: Examination) -> Answer:
         return opened
     try:
         damage, stats = read_once(path, SCHEMA, partial(_read, is_owned=_is_owned(examination)))
+    except UnknownContent as error:
+        fix = Fix(f"stop the gateway, and keep {path} elsewhere: the next start begins an empty one")
+        return Finding(Status.ERROR, f"{error.what} ({path}).", fix, Place(str(path)), {"code": error.code})
     except DurableError as error:
         return from_error(Status.ERROR, error)
-    if damage:
+    if stats is None:
         fix = Fix(f"stop the gateway, then: sqlite3 {path} .recover > recovered.sql")
         data = {"damage": list(damage)}
         return Finding(Status.ERROR, f"{path} is damaged: {damage[0]}.", fix, Place(str(path)), data)
@@ -102,8 +106,10 @@ def _open_to_others(file: Path) -> Finding | None:
     return Finding(Status.ERROR, told, fix, Place(str(file)))
 
 
-def _read(snapshot: Snapshot, *, is_owned: bool) -> tuple[tuple[str, ...], Stats]:
-    return find_damage(snapshot), operator.stats(snapshot, is_owned=is_owned)
+def _read(snapshot: Snapshot, *, is_owned: bool) -> tuple[tuple[str, ...], Stats | None]:
+    """What is wrong with the file; only one that is whole is counted."""
+    damage = find_damage(snapshot)
+    return damage, None if damage else operator.stats(snapshot, is_owned=is_owned)
 
 
 def _is_owned(examination: Examination) -> bool:

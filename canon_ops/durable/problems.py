@@ -205,6 +205,8 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> DurableError:
         result = result_of(error)
         if result == sqlite3.SQLITE_IOERR and (_is_full(path.parent) or _is_index_growth(error)):
             result = sqlite3.SQLITE_FULL
+        if not result and str(error).startswith("Could not decode to UTF-8"):  # Python's wrapper says it, not SQLite
+            result = sqlite3.SQLITE_CORRUPT
         row = _BY_RESULT.get(result, (StatementRefused, "a statement on {path} was refused: {text}", None))
         text = str(error)
     kind, what, fix = row

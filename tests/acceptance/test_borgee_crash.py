@@ -34,9 +34,10 @@ import pytest
 
 from borgee_hermes.control.client import decide
 from borgee_hermes.control.protocol import Request
-from borgee_hermes.inbox import inbox, store
+from borgee_hermes.inbox import inbox
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
+from borgee_hermes.inbox.rows import receipt_of
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.loopback.server import BorgeeSandbox
 from canon_ops.durable import Snapshot, read_once
@@ -139,7 +140,7 @@ class World:
         """The inbox, in order."""
 
         def all_of(snapshot: Snapshot) -> list[Receipt]:
-            return [store.receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
+            return [receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
 
         return read_once(inbox_file(self.home), SCHEMA, all_of) if inbox_file(self.home).exists() else []
 

@@ -18,6 +18,7 @@ from borgee_hermes.inbox import store
 from borgee_hermes.inbox.inbox import Inbox
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt, Status
+from borgee_hermes.inbox.rows import receipt_of
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.ownership import Ownership
 from borgee_hermes.parts import Parts
@@ -139,7 +140,7 @@ def rows(home: Path) -> list[Receipt]:
     """Every receipt of a home's inbox."""
 
     def all_of(snapshot: Snapshot) -> list[Receipt]:
-        return [store.receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
+        return [receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
 
     return read_once(inbox_file(home), SCHEMA, all_of) if inbox_file(home).exists() else []
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from borgee_hermes.inbox import store
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt
+from borgee_hermes.inbox.rows import receipt_of
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.loopback.options import BorgeeOptions
 from borgee_hermes.loopback.server import BorgeeSandbox
@@ -61,7 +61,7 @@ class BorgeeStage:
         """The inbox, in order."""
 
         def all_of(snapshot: Snapshot) -> list[Receipt]:
-            return [store.receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
+            return [receipt_of(row) for row in snapshot.all("SELECT * FROM receipts ORDER BY ingest_seq")]
 
         return read_once(inbox_file(self.home.path), SCHEMA, all_of)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from borgee_hermes.inbox.problems import RiskNotConfirmed
 from borgee_hermes.inbox.records import UNDECIDED, Outcome, Receipt, Status
+from borgee_hermes.inbox.rows import receipt_of, status_of
 from borgee_hermes.inbox.store import (
     MOVE_WATERMARK,
     get,
     quarantine_in_doubt,
-    receipt_of,
     recover_processing,
     terminal_watermark,
 )
@@ -102,7 +102,7 @@ def stats(snapshot: Snapshot, *, is_owned: bool = True) -> Stats:
         is_owned: whether somebody works on what is claimed; where nobody does, that too waits for a person.
     """
     undecided = {"undecided": _words(UNDECIDED - {Status.PROCESSING} if is_owned else UNDECIDED)}
-    counts = {Status(row["status"]): row["receipts"] for row in snapshot.all(BY_STATUS)}
+    counts = {status_of(row): row["receipts"] for row in snapshot.all(BY_STATUS)}
     return Stats(
         by_status={status: counts.get(status, 0) for status in Status},
         blocked=tuple(

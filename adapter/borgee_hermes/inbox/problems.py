@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from canon_ops.durable.problems import Damaged
 from canon_ops.errors import InternalError, RefusedError, UsageError
 
-__all__ = ["ReceiptDiffers", "RiskNotConfirmed", "SessionNotReset", "requeue_advice"]
+__all__ = ["ReceiptDiffers", "RiskNotConfirmed", "SessionNotReset", "UnknownContent", "requeue_advice"]
 
 
 class ReceiptDiffers(InternalError):
@@ -34,3 +35,13 @@ class SessionNotReset(RefusedError):
     """The receipt's session still has the interrupted turn in it, so nothing was decided."""
 
     code = "session_not_reset"
+
+
+class UnknownContent(Damaged):
+    """A whole database, with something in it that no adapter writes."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"Borgee's inbox holds what no adapter wrote there: {what}"[:200],
+            fix="canon-ops doctor --only borgee.inbox",
+        )

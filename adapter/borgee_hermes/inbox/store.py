@@ -13,10 +13,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from borgee_hermes.bpp.events import ConversationContext, Kind
 from borgee_hermes.inbox.problems import ReceiptDiffers
-from borgee_hermes.inbox.records import SAID, DispatchClass, NewReceipt, OpenReceipt, Outcome, Progress, Receipt, Status
-from canon_ops.durable import Row, Snapshot, Transaction
+from borgee_hermes.inbox.records import SAID, NewReceipt, OpenReceipt, Outcome, Progress, Receipt, Status
+from borgee_hermes.inbox.rows import CONTEXT, number_of, open_receipt_of, receipt_of
+from canon_ops.durable import Snapshot, Transaction
 
 __all__ = [
     "Inserted",
@@ -33,7 +33,6 @@ __all__ = [
     "progress",
     "quarantine_in_doubt",
     "quarantine_processing",
-    "receipt_of",
     "record_outbound",
     "recover_processing",
     "terminal_watermark",
@@ -43,7 +42,6 @@ STORED = (
     "kind", "channel_id", "channel_type", "author_id", "author_name", "message_id", "session_key", "source_body",
     "effective_body", "source_created_at", "payload_hash", "dedupe_key", "dispatch_class", "status", "outcome",
 )  # fmt: skip
-CONTEXT = ("guild_id", "top_level_channel_id", "thread_id", "task_id")
 INTERRUPTED = "the gateway ended while Hermes was at work on this"
 
 ADD = """
@@ -262,20 +260,12 @@ def get(snapshot: Snapshot, seq: int) -> Receipt | None:
 
 def open_receipts(snapshot: Snapshot) -> list[OpenReceipt]:
     """Everything that a scheduler has to know at its start, in order of arrival."""
-    return [
-        OpenReceipt(
-            row["ingest_seq"],
-            row["session_key"],
-            DispatchClass.ORDINARY if row["forced_queue"] else DispatchClass(row["dispatch_class"]),
-            Status(row["status"]),
-        )
-        for row in snapshot.all(OPEN)
-    ]
+    return [open_receipt_of(row) for row in snapshot.all(OPEN)]
 
 
 def terminal_watermark(snapshot: Snapshot) -> int:
     """The highest number up to which every receipt is settled."""
-    return int(snapshot.value(WATERMARK) or 0)
+    return number_of(snapshot.value(WATERMARK) or 0)
 
 
 def progress(snapshot: Snapshot) -> Progress:
@@ -305,27 +295,10 @@ def is_outbound(snapshot: Snapshot, message_id: str) -> bool:
     return snapshot.value(IS_OUTBOUND, (message_id,)) is not None
 
 
-# -- rows -------------------------------------------------------------------------------------------------------------
+# -- inside -----------------------------------------------------------------------------------------------------------
 
 
 def _moved(transaction: Transaction, changed: int) -> int:
     if changed:
         transaction.run(MOVE_WATERMARK)
     return changed
-
-
-def receipt_of(row: Row) -> Receipt:
-    """A row as a value."""
-    plain = [
-        "ingest_seq", "channel_id", "channel_type", "message_id", "author_id", "author_name", "session_key",
-        "source_body", "effective_body", "reply_to_id", "source_created_at", "payload_hash", "dedupe_key",
-        "claim_token", "attempt", "outcome", "error", "created_at", "updated_at",
-    ]  # fmt: skip
-    return Receipt(
-        **{name: row[name] for name in plain},
-        kind=Kind(row["kind"]),
-        dispatch_class=DispatchClass(row["dispatch_class"]),
-        forced_queue=bool(row["forced_queue"]),
-        status=Status(row["status"]),
-        context=ConversationContext(**{name: row[name] for name in CONTEXT}) if row["guild_id"] is not None else None,
-    )

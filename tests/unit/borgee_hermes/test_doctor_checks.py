@@ -283,6 +283,13 @@ def damaged_inbox(ward: Ward) -> None:
     ward.inbox.write_bytes(data)
 
 
+def a_state_that_nobody_wrote(ward: Ward) -> None:
+    ward.receive("pending")
+    with closing(sqlite3.connect(ward.inbox, isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("UPDATE receipts SET status = 'weird'")
+
+
 def inbox_that_others_read(ward: Ward) -> None:
     ward.receive("completed")
     ward.inbox.chmod(0o644)
@@ -366,6 +373,7 @@ FAULTS: list[tuple[Seed, dict[str, str], str]] = [
     (gateway_that_hangs, {"gateway": "warning"}, "has not said for 5 minutes how it is doing"),
     (gateway_whose_connection_is_away, {"gateway": "warning"}, "connection for 10 minutes: the server is being"),
     (damaged_inbox, {"inbox": "error"}, "inbox.sqlite3"),
+    (a_state_that_nobody_wrote, {"inbox": "error", "quarantine": "skipped"}, "holds what no adapter wrote there"),
     (inbox_that_others_read, {"inbox": "error", "quarantine": "skipped"}, "mode 0644"),
     (no_inbox_at_all_but_a_text, {"inbox": "error", "quarantine": "skipped"}, "inbox.sqlite3"),
     (messages_that_nobody_works_off, {"inbox": "warning"}, "1 Borgee message waits; the oldest came 2026-09-21"),
