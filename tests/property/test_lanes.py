@@ -20,6 +20,7 @@ class Slow:
 
     pending: dict[int, tuple[str, DispatchClass]] = field(default_factory=dict)
     demoted: set[int] = field(default_factory=set)
+    late_stops: set[int] = field(default_factory=set)
     blocked: dict[int, str] = field(default_factory=dict)
     running: dict[int, tuple[str, Lane]] = field(default_factory=dict)
     parked: dict[int, str] = field(default_factory=dict)
@@ -34,9 +35,18 @@ class Slow:
                     break
                 launch = min(candidates, key=lambda each: each.ingest_seq)
                 self.pending.pop(launch.ingest_seq)
+                self.late_stops.discard(launch.ingest_seq)
                 self.running[launch.ingest_seq] = (launch.session_key, lane)
                 found.append(launch)
         return found
+
+    def begin(self, key: str) -> None:
+        if key not in self.busy:
+            for seq in [seq for seq in self._of(key) if seq in self.late_stops]:
+                self.late_stops.discard(seq)
+                self.demoted.discard(seq)
+                self.pending[seq] = (key, DispatchClass.URGENT_STOP)
+        self.busy.add(key)
 
     def _keys(self) -> set[str]:
         return {key for key, _ in self.pending.values()}
@@ -86,13 +96,13 @@ def test_it_decides_like_one_that_looks_at_everything(steps: list[tuple[str, int
                 next_seq += 1
             case "busy":
                 fast.became_busy(session)
-                slow.busy.add(session)
+                slow.begin(session)
             case "idle":
                 fast.became_idle(session)
                 slow.busy.discard(session)
             case "end" | "park" | "block" | "refuse" if launched:
                 seq = launched[which % len(launched)]
-                key, _ = slow.running.pop(seq)
+                key, lane = slow.running.pop(seq)
                 match name:
                     case "end":
                         fast.ended(seq, key)
@@ -106,6 +116,8 @@ def test_it_decides_like_one_that_looks_at_everything(steps: list[tuple[str, int
                         fast.refused(seq, key)
                         slow.pending[seq] = (key, DispatchClass.ORDINARY)
                         slow.demoted.add(seq)
+                        if lane is Lane.URGENT:
+                            slow.late_stops.add(seq)
             case "end" if slow.parked:
                 seq, key = sorted(slow.parked.items())[which % len(slow.parked)]
                 del slow.parked[seq]

@@ -6,7 +6,8 @@ a session that is busy, past everything that waits there. *Urgent* is one slot t
 A session is *busy* while Hermes runs something in it, ours or not; a shell says so (:meth:`Scheduler.became_busy`,
 :meth:`became_idle`). It is *occupied* while one of our own receipts is claimed. A receipt in quarantine or in doubt
 blocks everything ordinary that came after it in its session. Commands are not ordinary: those of a blocked session
-that is idle may run as a *detour* in an ordinary slot, or nobody could ask ``/status`` there.
+that is idle may run as a *detour* in an ordinary slot, or nobody could ask ``/status`` there. A ``/stop`` that came too
+late for its turn waits in the order like every command, but may pass the next turn too, which was said before it.
 
 The order of calls: tell what changed, then :meth:`launches`, and carry out what it returns; each launch ends with one
 of :meth:`ended`, :meth:`parked` (then :meth:`ended` or :meth:`quarantined`), :meth:`quarantined`, :meth:`refused`.
@@ -64,6 +65,7 @@ class _Session:
     queue: deque[int] = field(default_factory=deque)  # what waits, ascending; also the numbers in `taken`
     bypassing: dict[Lane, deque[int]] = field(default_factory=lambda: {Lane.CONTROL: deque(), Lane.URGENT: deque()})
     taken: set[int] = field(default_factory=set)  # launched from the middle of the queue
+    late_stops: set[int] = field(default_factory=set)  # refused, since the turn was over; they wait in the queue
     blocked: list[int] = field(default_factory=list)  # in quarantine or in doubt, ascending
     running: dict[int, Lane] = field(default_factory=dict)
     parked: set[int] = field(default_factory=set)  # Hermes holds it behind something else
@@ -98,6 +100,7 @@ class _Session:
 
     def launch(self, seq: int, lane: Lane) -> None:
         self.running[seq] = lane
+        self.late_stops.discard(seq)
         for waiting in self.bypassing.values():  # all of them wait, so what is launched is the first of its lane
             if waiting and waiting[0] == seq:
                 waiting.popleft()
@@ -164,7 +167,11 @@ class Scheduler:
 
     def became_busy(self, session_key: str) -> None:
         """Hermes runs something in that session."""
-        self._session(session_key).is_busy = True
+        session = self._session(session_key)
+        if not session.is_busy:
+            session.is_busy = True
+            late, session.late_stops = session.late_stops, set()
+            _merge(session.bypassing[Lane.URGENT], list(late))
         self._offer(session_key)
 
     def became_idle(self, session_key: str) -> None:
@@ -205,9 +212,13 @@ class Scheduler:
             self._offer(session_key)
 
     def refused(self, seq: int, session_key: str) -> None:
-        """A launched receipt may not bypass after all: it waits for its place in the order, and for nothing else."""
+        """A launched receipt may not bypass after all: it waits for its place in the order, and for nothing else; but a
+        ``/stop`` may pass the next turn before that."""
+        session = self._session(session_key)
+        if session.running.get(seq) is Lane.URGENT:
+            session.late_stops.add(seq)
         self._leave(seq, session_key)
-        self._session(session_key).give_back(seq)
+        session.give_back(seq)
         self._offer(session_key)
 
     # -- what to do ---------------------------------------------------------------------------------------------------

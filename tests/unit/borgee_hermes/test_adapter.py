@@ -400,6 +400,37 @@ async def test_a_command_whose_turn_ends_during_its_claim_waits_for_its_place(ow
         assert not stage.adapter.has_fatal_error
 
 
+async def test_a_stop_whose_turn_ends_during_its_claim_ends_the_next_one(own_home: Path) -> None:
+    """A person who says stop has not seen that one turn ended and another of theirs began; with ten behind it, a stop
+    that waited for its place would come when there is nothing left to stop."""
+    agent, reached, go = Held(), asyncio.Event(), asyncio.Event()
+
+    class Slow(Inbox):
+        async def claim(self, seq: int, token: str) -> Receipt | None:
+            claimed = await super().claim(seq, token)
+            if seq == 3 and not go.is_set():
+                reached.set()
+                await go.wait()
+            return claimed
+
+    async with staged(own_home, agent, inbox=lambda home: Slow(inbox_file(home))) as stage:
+        stage.session.deliver(said("turn", message_id="m-1"))
+        await until(lambda: agent.running == ["turn"])
+        await stage.session.deliver(said("next", message_id="m-2")).settled
+        stage.session.deliver(said("/stop", message_id="m-3"))
+        await reached.wait()
+        agent.let_go("turn")
+        agent.let_go("/stop")
+        await stage.until_row(1, Status.COMPLETED)
+
+        go.set()
+
+        await stage.until_row(3, Status.COMPLETED, Outcome.INLINE_COMPLETED)
+        assert stage.texts == ["turn", "next", "/stop"]
+        assert not stage.adapter.has_fatal_error
+        agent.let_go("next")
+
+
 async def test_a_claim_that_a_stop_overtakes_is_given_back(own_home: Path) -> None:
     """8.3: nothing of it was begun, so nobody has to decide about it; the next start runs it."""
     reached, go = asyncio.Event(), asyncio.Event()

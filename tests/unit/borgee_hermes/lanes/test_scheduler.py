@@ -130,6 +130,46 @@ def test_a_command_that_may_not_bypass_after_all_waits_for_its_place() -> None:
     assert scheduler.launches() == [Launch(3, "a", Lane.ORDINARY)]
 
 
+def test_a_stop_that_came_too_late_may_pass_the_next_turn() -> None:
+    """It was said about what came before it, so it does not wait behind that; what came after it waits for it."""
+    scheduler = a_scheduler((1, "a", ORDINARY))
+    scheduler.launches()
+    run(scheduler, 1, "a")
+    for seq, kind in ((2, ORDINARY), (3, CONTROL), (4, STOP), (5, ORDINARY)):
+        scheduler.arrived(seq, "a", kind)
+    assert scheduler.launches() == [Launch(4, "a", Lane.URGENT), Launch(3, "a", Lane.CONTROL)]
+    scheduler.refused(4, "a")
+    scheduler.refused(3, "a")
+    assert scheduler.launches() == []
+
+    end(scheduler, 1, "a")
+    assert scheduler.launches() == [Launch(2, "a", Lane.ORDINARY)]
+    run(scheduler, 2, "a")
+
+    assert scheduler.launches() == [Launch(4, "a", Lane.URGENT)]
+    scheduler.ended(4, "a")
+    end(scheduler, 2, "a")
+    assert scheduler.launches() == [Launch(3, "a", Lane.ORDINARY)]
+
+
+def test_a_late_stop_that_is_the_head_runs_as_one() -> None:
+    """Once, and not a second time past the turn behind it."""
+    scheduler = a_scheduler((1, "a", ORDINARY))
+    scheduler.launches()
+    run(scheduler, 1, "a")
+    scheduler.arrived(2, "a", STOP)
+    scheduler.launches()
+    scheduler.refused(2, "a")
+    scheduler.arrived(3, "a", ORDINARY)
+
+    end(scheduler, 1, "a")
+    assert scheduler.launches() == [Launch(2, "a", Lane.ORDINARY)]
+    end(scheduler, 2, "a")
+    assert scheduler.launches() == [Launch(3, "a", Lane.ORDINARY)]
+    run(scheduler, 3, "a")
+    assert scheduler.launches() == []
+
+
 def test_a_command_of_an_idle_session_is_an_ordinary_head() -> None:
     """A head runs in an ordinary slot, whatever its class."""
     assert a_scheduler((1, "a", STOP)).launches() == [Launch(1, "a", Lane.ORDINARY)]
