@@ -33,6 +33,7 @@ from canon_ops.durable import read_once, write_once
 from canon_ops.errors import ConflictError
 from canon_ops.files.lock import FileLock, LockTimeout
 from canon_ops.hermes.scoped_locks import lock_owner
+from canon_ops.runtime.ownership import is_ours
 
 __all__ = ["GatewaySilent", "Where", "decide"]
 
@@ -96,7 +97,7 @@ def decide(
                 return _here(home, request, reset_session, gateway, environ, now_s()), Where.HERE
         except LockTimeout as taken:
             try:
-                return _ask(_socket_of(path.parent, environ), request), Where.GATEWAY
+                return _ask(_socket_of(path.parent, environ), path.parent, request), Where.GATEWAY
             except (_NobodyListens, OSError) as exc:
                 if not looks or isinstance(exc, OSError):
                     raise GatewaySilent(
@@ -153,11 +154,11 @@ def _require_no_gateway(process: int | None) -> None:
         )
 
 
-def _ask(path: Path, request: Request) -> bool:
+def _ask(path: Path, folder: Path, request: Request) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(ANSWER_S)
         try:
-            if path.lstat().st_uid != os.geteuid():  # in a shared folder anybody could have put one there
+            if not is_ours(path.lstat(), folder):  # in a shared folder anybody could have put one there
                 raise PermissionError(f"{path} is somebody else's socket")
             connection.connect(str(path))
         except (FileNotFoundError, ConnectionRefusedError) as exc:

@@ -205,6 +205,27 @@ def test_a_socket_of_somebody_else_is_not_asked(own_home: Path) -> None:
     foreign.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root acts in somebody else's home")
+async def test_root_asks_the_gateway_of_the_homes_owner(own_home: Path) -> None:
+    """An operator in a container, or with sudo, reaches the gateway that runs as a service user."""
+    seq = await asyncio.to_thread(quarantined, own_home)
+    folder = inbox_file(own_home).parent
+
+    async def carry_out(_request: Request) -> Answer:
+        return Answer(True)
+
+    server = ControlServer(folder, carry_out)
+    await server.start()
+    for each in (folder, inbox_file(own_home), server.path):
+        await asyncio.to_thread(os.chown, each, 65534, 65534)
+
+    with FileLock(folder / "inbox.lock", 0):
+        done = await asyncio.to_thread(decide, own_home, Request("discard", seq), reset_session=pytest.fail)
+    await server.stop()
+
+    assert done == (True, Where.GATEWAY)
+
+
 def test_where_there_is_no_inbox_nothing_is_made(own_home: Path) -> None:
     """A question about a home without Borgee leaves no file behind."""
     with pytest.raises(NoDatabase):
