@@ -59,7 +59,11 @@ class Intake:
     async def run(self) -> None:
         """Take what is delivered until the client has no more."""
         async for burst in self._session.bursts():
-            await self._take(burst)
+            try:
+                await self._take(burst)
+            except Exception as error:  # nobody else takes what waits behind it, and nobody would miss this task
+                logger.exception("Borgee: the intake failed over a message")
+                self._fail(error)
 
     async def _take(self, burst: Burst) -> None:
         self._heard()
@@ -69,18 +73,16 @@ class Intake:
             logger.error("Borgee: a message could not be stored", exc_info=error)
         if failures:
             self._fail(failures[0])
-            await burst.fail(failures[0])
-        else:
-            await self._checkpoint(burst)
+        await self._settle(burst, failures[0] if failures else None)
         for outcome in outcomes:
             if outcome is not None and not isinstance(outcome, BaseException):
                 self._arrived(*outcome)
 
-    async def _checkpoint(self, burst: Burst) -> None:
+    async def _settle(self, burst: Burst, failure: BaseException | None) -> None:
         try:
-            await burst.checkpoint()
+            await (burst.checkpoint() if failure is None else burst.fail(failure))
         except StaleDelivery:
-            logger.debug("Borgee: the connection ended before a stored message was acknowledged")
+            logger.debug("Borgee: the connection ended before a message was acknowledged, or given up")
 
     async def _store(self, event: InboundEvent) -> tuple[int, str, DispatchClass] | None:
         """Store the receipt of an event; what the scheduler has to know of it, or None when it starts no turn."""

@@ -57,6 +57,8 @@ class FakeBurst:
             raise StaleDelivery("the connection has ended")
 
     async def fail(self, error: BaseException) -> None:
+        if any(each.is_stale for each in self.deliveries):
+            raise StaleDelivery("gone")
         for each in self.deliveries:
             each.settled.set_result(error)
         if any(each.fail_hangs for each in self.deliveries):

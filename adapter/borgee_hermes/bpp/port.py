@@ -40,7 +40,12 @@ class Burst(Protocol):
         ...
 
     async def fail(self, error: BaseException) -> None:
-        """One cannot be stored: the client ends for good, because going on would lose the event."""
+        """One cannot be stored: the client ends for good, because going on would lose the event.
+
+        Raises:
+            StaleDelivery: its connection has ended meanwhile; the client goes on, and whoever gives up closes it.
+            DeliveryResolved: they had been taken over before.
+        """
         ...
 
 

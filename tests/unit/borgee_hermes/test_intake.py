@@ -19,7 +19,7 @@ from canon_ops.durable import Database
 from canon_ops.durable.opening import open_for_writing
 from canon_ops.durable.problems import DiskFull
 from tests.support.borgee_adapter import rows, staged, until
-from tests.support.borgee_session import said
+from tests.support.borgee_session import BURST, said
 
 pytestmark = pytest.mark.host
 
@@ -92,3 +92,27 @@ async def test_a_message_that_cannot_be_stored_takes_no_other_along(own_home: Pa
         kept = await asyncio.to_thread(rows, own_home)
         assert [row.message_id for row in kept] == [f"m-{n}" for n in range(100) if n != 2]
         assert {row.status for row in kept} == {Status.PENDING}
+
+
+@pytest.mark.parametrize("trouble", ["the connection is gone too", "the host when it is told"])
+async def test_what_else_goes_wrong_over_a_burst_takes_none_behind_it_along(own_home: Path, trouble: str) -> None:
+    """Nobody else would take over what is delivered: the adapter goes down, and what waits behind is stored."""
+
+    class Refusing(Inbox):
+        async def insert(self, new: NewReceipt) -> Inserted:
+            if new.source_body == "text 0" and trouble.startswith("the connection"):
+                raise DiskFull("no room")
+            return await super().insert(new)
+
+    async with staged(own_home, never, inbox=lambda home: Refusing(inbox_file(home))) as stage:
+        if trouble.startswith("the host"):
+            stage.adapter._borgee._port.takes_turns = lambda: 1 / 0
+        stage.session.deliver(said("text 0", message_id="m-0"), is_stale=trouble.startswith("the connection"))
+        for n in range(1, 2 * BURST):
+            stage.session.deliver(said(f"text {n}", message_id=f"m-{n}"))
+
+        await until(lambda: stage.fatal)
+
+        assert stage.fatal == [("borgee_durable_inbox", False)]
+        kept = {row.message_id for row in await asyncio.to_thread(rows, own_home)}
+        assert kept | {"m-0"} == {f"m-{n}" for n in range(2 * BURST)}
