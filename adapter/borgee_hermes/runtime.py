@@ -470,7 +470,10 @@ class BorgeeRuntime:
 
     def _own(self, body: Awaitable[None], name: str) -> None:
         async def run() -> None:
-            await body
+            try:
+                await body
+            except Exception as error:  # the task's outermost edge: nobody would miss it
+                self._fail_closed(error)
 
         task = asyncio.get_running_loop().create_task(run(), name=f"borgee {name}")
         self._tasks.add(task)

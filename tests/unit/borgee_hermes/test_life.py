@@ -787,6 +787,18 @@ async def test_a_client_that_gives_up_is_told_to_hermes(own_home: Path, failure:
         assert (await stage.adapter.send("channel-1", "x")).error == "Borgee: the connection is unavailable"
 
 
+async def test_a_watch_that_fails_is_not_missed_for_ever(own_home: Path) -> None:
+    """Without it a client that gives up would go unnoticed (W3): the adapter goes down instead."""
+    async with staged(own_home, answers) as stage:
+        stage.adapter._borgee._vitals.see = lambda *_: 1 / 0
+
+        stage.session.become(Connection.RECONNECTING)
+
+        await until(lambda: stage.fatal)
+        assert stage.fatal == [("borgee_durable_inbox", False)]
+        assert "ZeroDivisionError" in stage.adapter.fatal_error_message
+
+
 async def test_an_agent_that_is_switched_off_hangs_up_and_lets_its_turn_end(own_home: Path) -> None:
     """A46, W28: the socket is closed, nothing new is taken, the turn is not cancelled, and it is no inbox fault. What
     came before the switch is stored."""
