@@ -27,7 +27,7 @@ from canon_ops.runtime.clock import Clock, SystemClock
 from canon_ops.runtime.mounts import network_file_system
 from canon_ops.runtime.ownership import hand_over
 
-__all__ = ["FileLock", "FolderLock", "LockTimeout"]
+__all__ = ["FileLock", "FolderLock", "LockTimeout", "holder_of"]
 
 POLL_S = 0.005
 

@@ -31,7 +31,7 @@ from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.identity import PROFILE_SCOPE, profile_identity
 from canon_ops.durable import read_once, write_once
 from canon_ops.errors import ConflictError
-from canon_ops.files.lock import FileLock, LockTimeout
+from canon_ops.files.lock import FileLock, LockTimeout, holder_of
 from canon_ops.hermes.scoped_locks import lock_owner
 from canon_ops.runtime.ownership import is_ours
 
@@ -39,7 +39,7 @@ __all__ = ["GatewaySilent", "Where", "decide"]
 
 ANSWER_S: Final = 30.0
 LOOK_S: Final = 0.1
-LOOKS: Final = 100  # ten seconds: a gateway that starts listens by then, or has given up
+LOOKS: Final = int(ANSWER_S / LOOK_S)  # a gateway that starts listens by then, or has given up
 
 
 class Where(Enum):
@@ -91,18 +91,17 @@ def decide(
         raise RiskNotConfirmed(request.ingest_seq)
     path = inbox_file(home)
     read_once(path, SCHEMA, store.terminal_watermark)  # there is one, and it can be read
+    lock = path.with_name("inbox.lock")
     for looks in range(LOOKS, -1, -1):
         try:
-            with FileLock(path.with_name("inbox.lock"), 0):
+            with FileLock(lock, 0):
                 return _here(home, request, reset_session, gateway, environ, now_s()), Where.HERE
-        except LockTimeout as taken:
+        except LockTimeout:
             try:
                 return _ask(_socket_of(path.parent, environ), path.parent, request), Where.GATEWAY
             except (_NobodyListens, OSError) as exc:
                 if not looks or isinstance(exc, OSError):
-                    raise GatewaySilent(
-                        f"{taken.what}; it does not answer", fix="hermes gateway status, and stop the gateway first"
-                    ) from exc
+                    raise _silent(lock) from exc
         pause(LOOK_S)
     raise AssertionError("the last look returns or raises")
 
@@ -172,6 +171,14 @@ def _ask(path: Path, folder: Path, request: Request) -> bool:
     if not line:
         raise _unanswered(request)
     return read_answer(line).changed
+
+
+def _silent(lock: Path) -> GatewaySilent:
+    process = holder_of(lock)
+    who = f"process {process}" if process else "another process"
+    return GatewaySilent(
+        f"{who} holds {lock} and does not answer", fix="hermes gateway status, and stop the gateway first"
+    )
 
 
 def _unanswered(request: Request) -> GatewaySilent:
