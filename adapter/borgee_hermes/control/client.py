@@ -5,7 +5,8 @@ the file; taken, a gateway has it, and is asked through its socket. A lock is fr
 went; what that one had claimed is in doubt then, and can be decided about without waiting for another gateway.
 
 Between the two stand moments in which the lock is taken and nobody listens: a gateway that starts or ends, and another
-command. Those are waited for.
+command. Those are waited for. And a gateway may run that has no Borgee, or another one's adapter that knows nothing of
+the lock: beside these nothing is decided.
 
 Source: decisions B2; Borgee 4.10.
 """
@@ -26,7 +27,7 @@ from borgee_hermes.control.server import runtime_folder
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.problems import RiskNotConfirmed
-from borgee_hermes.inbox.records import UNDECIDED, Receipt, Status
+from borgee_hermes.inbox.records import UNDECIDED, Receipt
 from borgee_hermes.inbox.schema import SCHEMA
 from borgee_hermes.locks.identity import PROFILE_SCOPE, profile_identity
 from canon_ops.durable import read_once, write_once
@@ -118,9 +119,8 @@ def _here(
     receipt: Receipt | None = read_once(path, SCHEMA, store.get, seq)
     if receipt is None or receipt.status not in UNDECIDED:
         return False
-    if receipt.status is not Status.QUARANTINED:  # the session of one that is has been suspended, by whoever runs
-        _require_nobody_at_work(home, environ)
-        _require_no_gateway(gateway())
+    _require_nobody_at_work(home, environ)
+    _require_no_gateway(gateway())
     return write_once(
         path,
         SCHEMA,
@@ -144,11 +144,11 @@ def _require_nobody_at_work(home: Path, environ: Mapping[str, str]) -> None:
 
 
 def _require_no_gateway(process: int | None) -> None:
-    """Refuse while a gateway serves this home without Borgee: it keeps the sessions in its memory, so it would go on
-    with the one of the interrupted turn, and write it back."""
+    """Refuse while a gateway serves this home without Borgee: it keeps all sessions in its memory and writes all of
+    them at each change, so a reset from outside would not last, and could take back what it has written meanwhile."""
     if process is not None:
         raise GatewaySilent(
-            f"the gateway (process {process}) runs without Borgee, and has the session of that turn in its memory",
+            f"the gateway (process {process}) runs without Borgee, and has every session in its memory",
             fix="hermes gateway stop, and decide before you start it again",
         )
 

@@ -121,7 +121,7 @@ def test_an_owner_that_does_not_answer_is_named(own_home: Path) -> None:
     beside = inbox_file(own_home).parent
     pauses_s: list[float] = []
     with FileLock(beside / "inbox.lock", 0):
-        with pytest.raises(GatewaySilent, match="process .*holds .* does not answer"):
+        with pytest.raises(GatewaySilent, match=r"process .*holds .* does not answer"):
             decide(own_home, Request("discard", seq), reset_session=pytest.fail, pause=pauses_s.append)
         dead = socket.socket(socket.AF_UNIX)
         dead.bind(str(beside / "control.sock"))
