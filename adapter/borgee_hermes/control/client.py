@@ -41,6 +41,7 @@ __all__ = ["GatewaySilent", "Where", "decide"]
 ANSWER_S: Final = 30.0
 LOOK_S: Final = 0.1
 LOOKS: Final = int(ANSWER_S / LOOK_S)  # a gateway that starts listens by then, or has given up
+LOOKS_BESIDE: Final = LOOKS // 3  # one that runs has the lock by then, or has no Borgee
 
 
 class Where(Enum):
@@ -93,16 +94,23 @@ def decide(
     path = inbox_file(home)
     read_once(path, SCHEMA, store.terminal_watermark)  # there is one, and it can be read
     lock = path.with_name("inbox.lock")
-    for looks in range(LOOKS, -1, -1):
-        try:
-            with FileLock(lock, 0):
-                return _here(home, request, reset_session, gateway, environ, now_s()), Where.HERE
-        except LockTimeout:
+    for look in range(LOOKS + 1):
+        process = gateway()
+        if process is None or look == LOOKS_BESIDE:
             try:
-                return _ask(_socket_of(path.parent, environ), path.parent, request), Where.GATEWAY
-            except (_NobodyListens, OSError) as exc:
-                if not looks or isinstance(exc, OSError):
-                    raise _silent(lock) from exc
+                with FileLock(lock, 0):
+                    _require_nobody_at_work(home, environ)
+                    _require_no_gateway(process)
+                    return _here(home, request, reset_session, gateway, now_s()), Where.HERE
+            except LockTimeout:
+                pass  # whoever has it is asked
+        try:
+            return _ask(_socket_of(path.parent, environ), path.parent, request), Where.GATEWAY
+        except _NobodyListens as exc:
+            if look == LOOKS:
+                raise _silent(lock) from exc
+        except OSError as exc:
+            raise _silent(lock) from exc
         pause(LOOK_S)
     raise AssertionError("the last look returns or raises")
 
@@ -112,22 +120,25 @@ def _here(
     request: Request,
     reset_session: Callable[[str], object],
     gateway: Callable[[], int | None],
-    environ: Mapping[str, str],
     now_s: float,
 ) -> bool:
     path, seq = inbox_file(home), request.ingest_seq
     receipt: Receipt | None = read_once(path, SCHEMA, store.get, seq)
     if receipt is None or receipt.status not in UNDECIDED:
         return False
-    _require_nobody_at_work(home, environ)
-    _require_no_gateway(gateway())
+    had_session = bool(reset_session(receipt.session_key))
+    if (process := gateway()) is not None:  # it may have read the session before
+        raise GatewaySilent(
+            f"a gateway (process {process}) has started meanwhile, so nothing was decided",
+            fix=f"canon-ops inbox show {seq}, and decide again",
+        )
     return write_once(
         path,
         SCHEMA,
         operator.decide_alone,
         request.op,
         seq,
-        had_session=bool(reset_session(receipt.session_key)),
+        had_session=had_session,
         risk_confirmed=request.confirm,
         now_s=now_s,
     )

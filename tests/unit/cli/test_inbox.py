@@ -231,6 +231,7 @@ def test_beside_a_gateway_that_does_not_offer_it_nothing_is_decided(
         written = {"pid": os.getpid(), "gateway_state": "running", "platforms": {"borgee": {"state": "fatal"}}}
         inbox.parents[2].joinpath("gateway_state.json").write_text(json.dumps(written))
     monkeypatch.setattr("canon_ops.cli.commands.inbox._reset", pytest.fail)
+    monkeypatch.setattr("borgee_hermes.control.client.LOOK_S", 0.0)
 
     ran = program("inbox", "discard", "4", "--yes")
 

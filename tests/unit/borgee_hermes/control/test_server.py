@@ -145,8 +145,9 @@ def test_a_command_waits_for_another_one(own_home: Path) -> None:
     assert decide(own_home, Request("discard", seq), reset_session=bool, pause=is_done) == (True, Where.HERE)
 
 
-async def test_a_command_waits_for_a_gateway_that_starts(own_home: Path) -> None:
-    """It has the inbox's lock before it listens."""
+@pytest.mark.parametrize("is_known", [True, False], ids=["its process is told", "its lock is taken"])
+async def test_a_command_waits_for_a_gateway_that_starts(own_home: Path, is_known: bool) -> None:
+    """It runs before it has the inbox's lock, and has that before it listens."""
     seq = await asyncio.to_thread(quarantined, own_home)
     folder, loop = inbox_file(own_home).parent, asyncio.get_running_loop()
 
@@ -155,15 +156,38 @@ async def test_a_command_waits_for_a_gateway_that_starts(own_home: Path) -> None
 
     server = ControlServer(folder, carry_out)
 
+    lock = FileLock(folder / "inbox.lock", 0)
+
     def listens(_pause_s: float) -> None:
+        if is_known:
+            lock.__enter__()
         asyncio.run_coroutine_threadsafe(server.start(), loop).result()
 
     def asked() -> tuple[bool, Where]:
-        return decide(own_home, Request("discard", seq), reset_session=pytest.fail, pause=listens)
+        pid = os.getpid() if is_known else None
+        request = Request("discard", seq)
+        return decide(own_home, request, reset_session=pytest.fail, gateway=lambda: pid, pause=listens)
 
-    with FileLock(folder / "inbox.lock", 0):
-        assert await asyncio.to_thread(asked) == (True, Where.GATEWAY)
+    if not is_known:
+        lock.__enter__()
+    assert await asyncio.to_thread(asked) == (True, Where.GATEWAY)
+    lock.__exit__(None, None, None)
     await server.stop()
+
+
+def test_a_gateway_that_starts_during_the_reset_leaves_nothing_decided(own_home: Path) -> None:
+    """It may have read the session before it was reset, and would write it back."""
+    seq = quarantined(own_home)
+    running: list[int] = []
+
+    def reset(_key: str) -> bool:
+        running.append(4711)
+        return True
+
+    with pytest.raises(GatewaySilent, match=r"process 4711\) has started meanwhile"):
+        decide(own_home, Request("discard", seq), reset_session=reset, gateway=lambda: running[0] if running else None)
+
+    assert row(own_home, seq).status is Status.QUARANTINED
 
 
 async def test_what_may_have_been_carried_out_is_not_asked_twice(own_home: Path) -> None:
