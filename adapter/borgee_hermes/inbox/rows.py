@@ -8,8 +8,6 @@ Source: Borgee 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from borgee_hermes.bpp.events import ConversationContext, Kind
@@ -35,10 +33,10 @@ def receipt_of(row: Row) -> Receipt:
     Raises:
         UnknownContent: it holds what no receipt can.
     """
-    with _read_as_damage():
+    try:
         plain: dict[str, Any] = {name: _text(row[name]) for name in _TEXTS}
         plain |= {name: _text(row[name]) if row[name] is not None else None for name in _TEXTS_OR_NULL}
-        plain |= {name: number_of(row[name]) for name in _NUMBERS}
+        plain |= {name: _whole(row[name]) for name in _NUMBERS}
         return Receipt(
             **plain,
             created_at=_moment(row["created_at"]),
@@ -49,31 +47,37 @@ def receipt_of(row: Row) -> Receipt:
             status=Status(row["status"]),
             context=_context(row),
         )
+    except (TypeError, ValueError) as error:
+        raise UnknownContent(str(error)) from error
 
 
 def open_receipt_of(row: Row) -> OpenReceipt:
     """What the scheduler knows of one; raises like :func:`receipt_of`."""
-    with _read_as_damage():
+    try:
         return OpenReceipt(
-            number_of(row["ingest_seq"]),
+            _whole(row["ingest_seq"]),
             _text(row["session_key"]),
             DispatchClass.ORDINARY if row["forced_queue"] else DispatchClass(row["dispatch_class"]),
             Status(row["status"]),
         )
+    except (TypeError, ValueError) as error:
+        raise UnknownContent(str(error)) from error
 
 
 def status_of(row: Row) -> Status:
     """The state in a row; raises like :func:`receipt_of`."""
-    with _read_as_damage():
+    try:
         return Status(row["status"])
+    except ValueError as error:
+        raise UnknownContent(str(error)) from error
 
 
 def number_of(value: object) -> int:
-    """A whole number, also one that is kept as text; raises like :func:`receipt_of`."""
-    with _read_as_damage():
-        if not isinstance(value, int | str):
-            raise TypeError(f"a number is {value!r}")
-        return int(value)
+    """A whole number that is kept as text; raises like :func:`receipt_of`."""
+    try:
+        return _whole(int(value) if isinstance(value, str) else value)
+    except (TypeError, ValueError) as error:
+        raise UnknownContent(str(error)) from error
 
 
 def _context(row: Row) -> ConversationContext | None:
@@ -88,6 +92,12 @@ def _context(row: Row) -> ConversationContext | None:
     )
 
 
+def _whole(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"a number is {value!r}")
+    return value
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text is {type(value).__name__}")
@@ -98,11 +108,3 @@ def _moment(value: object) -> float:
     if not isinstance(value, int | float) or not 0 <= value <= _LATEST_S:
         raise ValueError(f"a time is {value!r}")
     return value
-
-
-@contextmanager
-def _read_as_damage() -> Iterator[None]:
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise UnknownContent(str(error)) from error
