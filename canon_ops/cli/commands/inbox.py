@@ -382,7 +382,7 @@ def _shown(receipt: Receipt, behind: int, *, is_owned: bool) -> Sequence[Block]:
     pairs = [
         ("status", receipt.status.value),
         ("session", receipt.session_key),
-        ("author", _author(receipt)),
+        ("author", _cut(_author(receipt), 4 * _NAME_CHARS)),
         ("text", _cut(receipt.source_body, 400)),
         ("class", receipt.dispatch_class.value + (", told to wait" if receipt.forced_queue else "")),
         ("attempts", str(receipt.attempt)),

@@ -86,10 +86,18 @@ def test_both_commands_that_settle_a_receipt_reach_the_home_that_was_asked(progr
 
 @pytest.mark.parametrize(
     ("name", "author_id", "told"),
-    [("", "u-1", "u-1"), ("Ada", "u-1", "Ada (u-1)"), ("u-1", "u-1", "u-1"), ("", "", "nobody")],
+    [
+        ("", "u-1", "u-1"),
+        ("Ada", "u-1", "Ada (u-1)"),
+        ("u-1", "u-1", "u-1"),
+        ("", "", "nobody"),
+        ("x" * 9_000, "u-1", "x" * 95 + "…"),
+        ("A\nda\u202e\x1b[2J", "u-1", "A da [2J (u-1)"),
+    ],
 )
 def test_an_author_is_told_by_what_is_known(name: str, author_id: str, told: str, program: Runner, inbox: Path) -> None:
-    """Borgee 1.5: a name may be empty; a deleted message says no author at all."""
+    """Borgee 1.5: a name may be empty; a deleted message says no author at all. However long a name is, and whatever is
+    in it, it takes its line."""
     receipt = replace(a_receipt("m-5", "channel-9"), author_name=name, author_id=author_id)
     write_once(inbox, SCHEMA, store.insert, receipt, now_s=1.8e9)
 
