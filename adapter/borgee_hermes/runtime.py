@@ -55,6 +55,7 @@ logger = logging.getLogger(__name__)
 
 SHOWN_CHARS: Final = 300  # of an error, in the host's state file; Borgee 2.4
 PRUNE_EVERY_S: Final = 3_600.0
+DECISION_S: Final = 10.0  # a command may have the inbox for one decision; Hermes repeats a start much later
 STORE_S: Final = 10.0  # for what was received and not yet stored at a stop; a disk takes less for a full buffer
 T = TypeVar("T")
 
@@ -174,7 +175,7 @@ class BorgeeRuntime:
     def _take_ownership(self, options: BorgeeOptions, key: Secret) -> None:
         self._secrets.append(Secret(identities(self._parts.home, options.origin, key).resource))  # made of the key
         self._lease = self._parts.ownership.acquire(self._parts.locks, self._parts.home, options.origin, key)
-        guard = FileLock(self._parts.inbox(self._parts.home).path.with_name("inbox.lock"), 0)
+        guard = FileLock(self._parts.inbox(self._parts.home).path.with_name("inbox.lock"), DECISION_S)
         guard.__enter__()
         self._guard = guard
 

@@ -61,6 +61,10 @@ class _NobodyListens(Exception):
     """There is no socket, or nobody at its other end; nothing was asked."""
 
 
+class _HasStarted(Exception):
+    """A gateway came while the session was being reset; nothing was decided."""
+
+
 def _no_gateway() -> int | None:
     return None
 
@@ -102,8 +106,8 @@ def decide(
                     _require_nobody_at_work(home, environ)
                     _require_no_gateway(process)
                     return _here(home, request, reset_session, gateway, now_s()), Where.HERE
-            except LockTimeout:
-                pass  # whoever has it is asked
+            except (LockTimeout, _HasStarted):
+                pass  # whoever has it, or will have it, is asked
         try:
             return _ask(_socket_of(path.parent, environ), path.parent, request), Where.GATEWAY
         except _NobodyListens as exc:
@@ -127,11 +131,8 @@ def _here(
     if receipt is None or receipt.status not in UNDECIDED:
         return False
     had_session = bool(reset_session(receipt.session_key))
-    if (process := gateway()) is not None:  # it may have read the session before
-        raise GatewaySilent(
-            f"a gateway (process {process}) has started meanwhile, so nothing was decided",
-            fix=f"canon-ops inbox show {seq}, and decide again",
-        )
+    if gateway() is not None:  # it may have read the session before, and waits for the lock
+        raise _HasStarted
     return write_once(
         path,
         SCHEMA,

@@ -428,8 +428,25 @@ async def test_a_second_adapter_of_the_home_is_refused(own_home: Path) -> None:
         assert "process 4711" in second.adapter.fatal_error_message
 
 
-async def test_a_start_beside_a_command_that_decides_may_be_tried_again(own_home: Path) -> None:
+async def test_a_start_waits_for_a_command_that_decides(own_home: Path) -> None:
+    """Nobody sends again what is said while a start waits to be repeated; a decision is soon over."""
+    async with staged(own_home, answers, connect=False) as stage:
+        lock = FileLock(inbox_file(own_home).with_name("inbox.lock"), 0)
+        lock.__enter__()
+        starting = asyncio.ensure_future(stage.adapter.connect())
+        await until(lambda: len(stage.locks.calls) == 2)
+
+        lock.__exit__(None, None, None)
+
+        assert await starting
+        assert not stage.adapter.has_fatal_error
+
+
+async def test_a_start_beside_a_command_that_decides_may_be_tried_again(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B2: without a gateway a decision holds the inbox's lock for as long as it takes, and a gateway may start then."""
+    monkeypatch.setattr("borgee_hermes.runtime.DECISION_S", 0.0)
     with FileLock(inbox_file(own_home).with_name("inbox.lock"), 0):
         async with staged(own_home, connect=False) as early:
             assert not await early.adapter.connect()

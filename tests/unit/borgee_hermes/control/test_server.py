@@ -175,19 +175,39 @@ async def test_a_command_waits_for_a_gateway_that_starts(own_home: Path, is_know
     await server.stop()
 
 
-def test_a_gateway_that_starts_during_the_reset_leaves_nothing_decided(own_home: Path) -> None:
-    """It may have read the session before it was reset, and would write it back."""
-    seq = quarantined(own_home)
+async def test_a_gateway_that_starts_during_the_reset_decides_itself(own_home: Path) -> None:
+    """It may have read the session before it was reset, and would write it back: it is waited for and asked."""
+    seq = await asyncio.to_thread(quarantined, own_home)
+    folder, loop = inbox_file(own_home).parent, asyncio.get_running_loop()
     running: list[int] = []
 
-    def reset(_key: str) -> bool:
+    async def carry_out(_request: Request) -> Answer:
+        return Answer(True)
+
+    server = ControlServer(folder, carry_out)
+    lock = FileLock(folder / "inbox.lock", 0)
+
+    def resets(_key: str) -> bool:
         running.append(4711)
         return True
 
-    with pytest.raises(GatewaySilent, match=r"process 4711\) has started meanwhile"):
-        decide(own_home, Request("discard", seq), reset_session=reset, gateway=lambda: running[0] if running else None)
+    def listens(_pause_s: float) -> None:
+        lock.__enter__()
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
 
-    assert row(own_home, seq).status is Status.QUARANTINED
+    def asked() -> tuple[bool, Where]:
+        return decide(
+            own_home,
+            Request("discard", seq),
+            reset_session=resets,
+            gateway=lambda: running[0] if running else None,
+            pause=listens,
+        )
+
+    assert await asyncio.to_thread(asked) == (True, Where.GATEWAY)
+    lock.__exit__(None, None, None)
+    await server.stop()
+    assert await asyncio.to_thread(lambda: row(own_home, seq).status) is Status.QUARANTINED
 
 
 async def test_what_may_have_been_carried_out_is_not_asked_twice(own_home: Path) -> None:
