@@ -132,6 +132,12 @@ class Entry:
         return float(self.fields["expiresAt"])
 
     @property
+    def requested_at_ms(self) -> float | None:
+        """When it was reserved; None when the entry does not say."""
+        at_ms = self.fields.get("requestedAt")
+        return float(at_ms) if is_number(at_ms) else None
+
+    @property
     def summary(self) -> str:
         return self._text("summary")
 

@@ -286,10 +286,8 @@ def _chosen(
     book: Book, states: tuple[str, ...], needs: str | None, conversation: str | None, since: str | None
 ) -> tuple[Approval, ...]:
     since_ms = None if since is None else _since_ms(since)
-    entries = sorted(book, key=lambda entry: entry.fields.get("requestedAt") or 0, reverse=True)
-    rows = (
-        row_of(entry) for entry in entries if since_ms is None or (entry.fields.get("requestedAt") or 0) >= since_ms
-    )
+    entries = sorted(book, key=lambda entry: entry.requested_at_ms or 0, reverse=True)
+    rows = (row_of(entry) for entry in entries if since_ms is None or (entry.requested_at_ms or 0) >= since_ms)
     return tuple(
         row
         for row in rows
@@ -324,7 +322,7 @@ def row_of(entry: Entry) -> Approval:
         decision=entry.decision.value if entry.decision else None,
         conversation_id=entry.conversation_id,
         summary=entry.summary,
-        requested_at=time_text(entry.fields["requestedAt"]) if "requestedAt" in entry.fields else None,
+        requested_at=None if entry.requested_at_ms is None else time_text(entry.requested_at_ms),
         expires_at=time_text(entry.expires_at_ms),
         response_user_id=entry.response_user_id,
         responded_by=entry.responded_by,

@@ -144,3 +144,28 @@ def test_an_entry_that_is_none(program: Runner, file: Path, kind: str) -> None:
     assert (verified.code, fault["approval_id"], why in json.dumps(fault)) == (1, "hermes-1", True)
     assert (found[0], len(found[1]), why in found[1][0]) == (1, 1, True)
     assert (root["hermes-1"], root[fresh]["status"], world.canon.consumes) == (value, "pending", [])
+
+
+OPTIONAL = (
+    "requestedAt", "summary", "responseUserId", "createClaimId", "createClaimExpiresAt", "createClaimOwner",
+    "createdFromClaimId", "createdAt", "creationRecoveredAt", "creationError", "identityMismatch", "consumeClaimId",
+    "consumeClaimExpiresAt", "consumeClaimOwner", "decision", "respondedBy", "resolvedAt", "wakeStatus", "wakeClaimId",
+    "wakeClaimExpiresAt", "wakeClaimOwner", "wakeDeliveredAt", "receiptPending", "receiptSeenAt", "reconcilePending",
+    "environmentId", "agentId", "requestingSessionKey", "wakeError", "cancelPending", "abandonedAt", "abandonReason",
+    "auditDigest",
+)  # fmt: skip
+LOOKS = (
+    ("list",), ("show", "hermes-1"), ("export",), ("export", "--format", "csv"), ("verify",), ("audit",),
+    ("prune", "--dry-run"), ("reconcile",), ("abandon", "hermes-1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("base", [WHOLE, RESOLVED], ids=["open", "resolved"])
+@pytest.mark.parametrize("look", LOOKS, ids=" ".join)
+def test_null_is_as_good_as_absent(program: Runner, file: Path, base: dict[str, Any], look: tuple[str, ...]) -> None:
+    """R10.5: another program may write null where a field has nothing to say; no look stumbles over it."""
+    write(file, json.dumps({"hermes-1": dict.fromkeys(OPTIONAL) | base}).encode())
+    with_nulls = program("approvals", *look, "--json").json["data"]
+    write(file, json.dumps({"hermes-1": base}).encode())
+
+    assert with_nulls == program("approvals", *look, "--json").json["data"]
