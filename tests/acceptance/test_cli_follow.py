@@ -119,6 +119,28 @@ def test_approvals_are_watched(near: dict[str, str], started: subprocess.Popen[s
     assert stopped(started, signal.SIGINT) == 130
 
 
+@pytest.fixture(params=["half a pair \ud83d", "\udc00", "nul \0 and \x9b2J", "\u202etxt.exe\n{}"], ids=ascii)
+def odd(environ: dict[str, str], request: pytest.FixtureRequest) -> str:
+    """What was asked, by a model that writes what it likes."""
+    registry(environ, expiresAt=int(time.time() * 1_000) + 60_000, summary=request.param)
+    said: str = request.param
+    return said
+
+
+@pytest.mark.parametrize(
+    "started", [("approvals", "watch", "--every", "0.1", "--exec", "tee item.json")], indirect=True
+)
+def test_a_reminder_gets_whatever_was_asked(
+    odd: str, started: subprocess.Popen[str], environ: dict[str, str]
+) -> None:
+    """A text that has no UTF-8 must not end the watch, and with it the reminders of everything else."""
+    first, second = answer(started), answer(started)
+
+    assert [one["data"]["command_exit"] for one in (first, second)] == [None, 0]
+    assert json.loads(Path(environ["HOME"], "item.json").read_text())["summary"] == odd
+    assert stopped(started, signal.SIGINT) == 130
+
+
 @pytest.mark.parametrize("words", ["no-such-program --now", "'half", ""])
 def test_a_reminder_that_is_not_there_is_refused(near: dict[str, str], words: str) -> None:
     """A command that could not be run at all is told at once, not an hour before an approval is lost."""
