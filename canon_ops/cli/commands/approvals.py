@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -36,6 +36,7 @@ __all__ = [
     "find_entry",
     "list_command",
     "one_line",
+    "refuse_blank",
     "registry_of",
     "row_of",
     "show_command",
@@ -297,7 +298,24 @@ def _chosen(
     )
 
 
+def refuse_blank(approval_ids: Iterable[str]) -> None:
+    """Every id begins with nothing, so an empty word would mean whichever approval there is.
+
+    Raises:
+        UsageError: one of them is blank.
+    """
+    if not all(one.strip() for one in approval_ids):
+        raise UsageError("an ID that is empty names no approval", fix="canon-ops approvals list")
+
+
 def find_entry(book: Book, approval_id: str, store: ApprovalStore) -> Entry:
+    """The approval of that id, or the only one whose id begins so.
+
+    Raises:
+        NotFoundError: there is none, there are several, or what stands there cannot be understood.
+        UsageError: it is blank.
+    """
+    refuse_blank([approval_id])
     if approval_id in book.reasons:
         what = f"The entry {approval_id} {book.reasons[approval_id]}; it is left as it is"
         raise NotFoundError(what, fix="canon-ops approvals verify", file=str(store.file))
@@ -368,7 +386,14 @@ def time_text(milliseconds: float) -> str:
     try:
         return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
+        return _beyond_the_calendar(milliseconds)
+
+
+def _beyond_the_calendar(milliseconds: float) -> str:
+    try:
         return f"{milliseconds:g} ms"
+    except OverflowError:  # a whole number of hundreds of digits, in a line of the trail that somebody edited
+        return "a time that no clock has"
 
 
 def _since_ms(text: str) -> float:

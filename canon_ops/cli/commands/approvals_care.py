@@ -18,7 +18,7 @@ from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail import Line as TrailLine
 from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.approvals import one_line, registry_of, time_text
+from canon_ops.cli.commands.approvals import one_line, refuse_blank, registry_of, time_text
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
 from canon_ops.errors import ExitCode, UsageError
@@ -192,6 +192,7 @@ def audit_command(context: Context, approval_ids: tuple[str, ...], acknowledge: 
     if acknowledge is not None and (approval_ids or not acknowledge.strip()):
         what = "it takes no ID" if approval_ids else "it takes a reason"
         raise UsageError(f"--acknowledge is about all faults of the trail: {what}", fix="canon-ops approvals audit")
+    refuse_blank(approval_ids)
     store = registry_of(context)
     _, lines, troubles = store.audit()
     if acknowledge is not None:

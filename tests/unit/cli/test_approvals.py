@@ -104,6 +104,23 @@ def test_one_approval(program: Runner, file: Path) -> None:
 
 
 FAR, PAST = 9e12, 1
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+@pytest.mark.parametrize("words", [("show",), ("reconcile", "--apply"), ("abandon", "--apply"), ("audit",)], ids=" ".join)
+def test_a_blank_id_means_none(program: Runner, home: Path, words: tuple[str, ...], blank: str) -> None:
+    """Every id begins with nothing: a script whose variable is empty must not end the one approval that there is."""
+    (home / ".hermes").mkdir()
+    store = ApprovalStore(home / ".canon" / "detached-approvals.json", clock=ManualClock(START_MS))
+    store.apply_one("hermes-1", Reserve("hermes-1", "convo-1", "c", PAST, OWNER))
+    before = store.file.read_bytes()
+
+    ran = program("approvals", *words, blank)
+
+    assert (ran.code, "an ID that is empty" in ran.err) == (2, True)
+    assert store.file.read_bytes() == before
+
+
 STANDINGS: dict[str, tuple[dict[str, Any], str]] = {
     "at_work": ({"status": "creating", "createClaimId": "c", "createClaimExpiresAt": "soon"}, "nothing"),
     "waiting": ({"status": "pending"}, "nothing"),
@@ -217,6 +234,24 @@ def test_a_trail_that_was_changed(program: Runner, file: Path) -> None:
 
     assert ran.code == 1
     assert [(fault["line"], fault["approval_id"]) for fault in ran.json["data"]["faults"]] == [(9, "hermes-3")]
+
+
+ODD_VALUES = (10**400, -(10**400), 1e308, -1, True, None, "7", "\x1b[2J\u202e\ud83d\n", ["x"], {"a": {}})
+
+
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: ascii(value)[:16])
+@pytest.mark.parametrize("name", ["at", "process", "approval", "transition", "from", "to", "why", "gist", "batch"])
+def test_whatever_an_edited_line_holds_it_is_named(program: Runner, file: Path, name: str, value: Any) -> None:
+    """An audit of a trail that somebody edited tells the line, whatever stands in it now."""
+    trail = file.with_name("detached-approvals.audit")
+    lines = trail.read_text().splitlines()
+    trail.write_text("\n".join([lines[0], json.dumps(json.loads(lines[1]) | {name: value}), *lines[2:]]) + "\n")
+
+    ran, document = program("approvals", "audit"), program("approvals", "audit", "--json").json
+
+    assert (ran.code, document["exit_code"], ran.err) == (1, 1, "")
+    assert 2 in [fault["line"] for fault in document["data"]["faults"]]
+    assert not set("\x1b\u202e") & set(ran.out)
 
 
 def test_a_damaged_entry_is_named(program: Runner, file: Path) -> None:
