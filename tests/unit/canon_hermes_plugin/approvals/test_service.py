@@ -120,6 +120,20 @@ async def test_a_responder_that_canon_does_not_name(world: Approving) -> None:
     assert world.canon.held[entry.approval_id].is_cancelled
 
 
+async def test_whom_canon_asks_instead_cannot_answer(world: Approving) -> None:
+    """T2a, D47: another human than the one of the turn was shown it; it is taken back before anybody can say yes."""
+    world.canon.names = "member-9"
+
+    with pytest.raises(NotActivated, match="could not be activated safely: .*member-9.*owner-1"):
+        await ask(world, responder="owner-1")
+
+    (entry,) = world.store.read()
+    assert (entry.status, entry.response_user_id, entry.fields["identityMismatch"]) == ("orphaned", "owner-1", True)
+    assert world.canon.held[entry.approval_id].is_cancelled
+    world.canon.answer(entry.approval_id, "allow", "member-9")
+    assert (await world.service.check(entry.approval_id, conversation_id="convo-1"))["status"] == "unknown"
+
+
 async def test_a_request_that_cannot_be_taken_back_yet(world: Approving) -> None:
     """D47: as long as Canon may still show it, every pass tries again."""
     world.canon.responder = None
