@@ -8,9 +8,10 @@ Source: decisions X4, X9.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
-from canon_hermes_plugin.state.place import state_path
+from canon_hermes_plugin.state.place import approvals_record, state_path
 from canon_ops.doctor.check import About, Answer, Check, Finding, Place, Status
 from canon_ops.doctor.examination import Examination
 
@@ -36,11 +37,12 @@ def _outbox(examination: Examination) -> Answer:
 
 
 def _of_registry(name: str) -> Callable[[Examination], Answer]:
-    """A look at the registry of approvals, which is loaded only where there is one."""
+    """A look at the registry of approvals, which is loaded only where there is one, or a trace of one."""
 
     def look(examination: Examination) -> Answer:
         file = examination.canon().detached_approvals_file
-        if not file.exists():
+        traces = (file, file.with_suffix(".audit"), approvals_record(examination.home.path))
+        if not any(map(os.path.lexists, traces)):
             return Finding(Status.OK, "No approval has been asked for from here.", at=Place(str(file)))
         from canon_hermes_plugin.approvals import examined
 

@@ -5,6 +5,7 @@ Most homes have no registry; what reads one is loaded only where there is one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from canon_ops.hermes.homes import HermesHome
@@ -18,10 +19,10 @@ def read_approvals(home: HermesHome, environ: Mapping[str, str], now_ms: int) ->
     """The registry at a glance; None where there is none.
 
     Raises:
-        RegistryDamaged, LockTimeout, DiskError: it cannot be read now.
+        RegistryDamaged, LockTimeout, DiskError, BrokenLink: it cannot be read now.
     """
     file = canon_paths_from_disk(home.path, environ).detached_approvals_file
-    if not file.exists():
+    if not os.path.lexists(file):
         return None
     from canon_hermes_plugin.approvals.needs import is_due
     from canon_hermes_plugin.approvals.store import ApprovalStore

@@ -54,12 +54,21 @@ def look_at_registry(examination: Examination) -> Answer:
     for trouble in seen.troubles[:SHOWN]:
         said = _of_trouble(trouble)
         found.append(Finding(Verdict.ERROR, said, Fix(examination.command("approvals audit")), place))
-    if (mode := S_IMODE(seen.file.stat().st_mode)) & 0o077:
+    mode = _mode_of(seen.file)
+    if mode & 0o077:
         said = f"{seen.file} can be read by other users (mode {mode:04o}); it tells who approved what."
         found.append(Finding(Verdict.WARNING, said, Fix(f"chmod 600 {seen.file}"), place))
     if found:
         return tuple(found)
     return Finding(Verdict.OK, f"The registry holds {len(seen.book.entries)} approvals and is whole.", at=place)
+
+
+def _mode_of(file: Path) -> int:
+    """Its mode; nobody can read one that is gone."""
+    try:
+        return S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        return 0
 
 
 def _of_trouble(trouble: Trouble) -> str:

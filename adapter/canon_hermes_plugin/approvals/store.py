@@ -85,9 +85,9 @@ class ApprovalStore:
         Raises:
             RegistryDamaged: the file cannot be understood.
             LockTimeout: another process kept the lock.
-            DiskError: the file or its lock cannot be opened.
+            DiskError, BrokenLink: the file or its lock cannot be opened.
         """
-        if not self.file.parent.is_dir():
+        if not self._has_folder():
             return Book()
         with self._one_at_a_time, self._lock():
             return self._load()
@@ -98,8 +98,7 @@ class ApprovalStore:
         Raises:
             RegistryDamaged, LockTimeout, DiskError: see :meth:`read`.
         """
-        is_there = self.file.parent.is_dir()
-        with self._one_at_a_time, self._lock() if is_there else contextlib.nullcontext():
+        with self._one_at_a_time, self._lock() if self._has_folder() else contextlib.nullcontext():
             book = self._load()
             examined = self.trail.examine(book)
             return book, examined.lines, examined.troubles
@@ -145,7 +144,7 @@ class ApprovalStore:
         Args:
             only: ids; None: all that are old.
         """
-        if not self.file.parent.is_dir():
+        if not self._has_folder():
             return ()
         with self._one_at_a_time, self._lock():
             before, now_ms = self._load(), self._clock.now_ms()
@@ -189,6 +188,10 @@ class ApprovalStore:
                 return
             raise ConflictError(f"{self.file} can be read by now; nothing was moved", fix="canon-ops approvals verify")
 
+    def _has_folder(self) -> bool:
+        """Whether something has the folder's name; when that is none, or leads nowhere, the lock says so."""
+        return os.path.lexists(self.file.parent)
+
     def _lock(self) -> FileLock:
         return FileLock(self.file.with_name(LOCK_NAME), self._lock_s, clock=self._clock)
 
@@ -197,6 +200,7 @@ class ApprovalStore:
         try:
             data: bytes | None = self.file.read_bytes()
         except FileNotFoundError:
+            find_target(self.file)  # refuses a link to nowhere: what lies behind it may be away for a moment only
             data = None
         except OSError as error:
             raise explain(error, self.file, verb="read") from error

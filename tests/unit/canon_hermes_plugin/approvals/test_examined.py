@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from canon_hermes_plugin.doctor_checks import CHECKS
 from canon_hermes_plugin.state.owner import Owner
 from canon_ops.doctor.check import Finding, Status
 from canon_ops.doctor.examination import Examination, FactMissing
+from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.homes import resolve_home
 from canon_ops.runtime.clock import ManualClock
 
@@ -69,6 +71,35 @@ def test_nothing_was_asked_for(examination: Examination, folder: Path) -> None:
     """Looking at a home without approvals makes no file."""
     assert [look(name, examination)[0].status for name in BY_ID] == [Status.OK] * 4
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("gone", ["registry", "registry and trail", "the whole folder"])
+def test_a_registry_that_is_gone(examination: Examination, folder: Path, tmp_path: Path, gone: str) -> None:
+    """An approval was open, and its file was deleted: that is not the same as never having asked for one."""
+    elsewhere = tmp_path / "plugins" / "canon" / "approvals.heads"
+    elsewhere.parent.mkdir(parents=True)
+    store = ApprovalStore(folder / "detached-approvals.json", elsewhere=elsewhere)
+    store.apply_one("hermes-a", Reserve("hermes-a", "c1", "c", NOW + HOUR, Owner("env", "agent_1")))
+    if gone == "the whole folder":
+        shutil.rmtree(folder)
+    else:
+        store.file.unlink()
+    if gone == "registry and trail":
+        store.trail.file.unlink()
+
+    found, *_ = look("approvals.registry", examination)
+
+    assert (found.status, "does not fit" in found.message) == (Status.ERROR, True)
+    assert found.fix is not None and "approvals audit" in found.fix.command
+    assert [look(name, examination)[0].status for name in BY_ID if name != "approvals.registry"] == [Status.OK] * 3
+
+
+def test_a_registry_behind_a_link_to_nowhere(examination: Examination, folder: Path) -> None:
+    """It cannot be read, and the doctor says so."""
+    (folder / "detached-approvals.json").symlink_to(folder / "away" / "registry.json")
+
+    with pytest.raises(CanonOpsError, match="does not exist"):
+        look("approvals.registry", examination)
 
 
 def test_a_whole_registry(examination: Examination, folder: Path) -> None:

@@ -19,6 +19,7 @@ from canon_hermes_plugin.approvals.events import Activate, ClaimConsume, Decided
 from canon_hermes_plugin.approvals.machine import AlreadyReserved, ClaimLost, Transition
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.state.owner import Owner
+from canon_ops.errors import CanonOpsError
 from canon_ops.files.disk import Disk, DiskError
 from canon_ops.files.lock import FileLock, LockTimeout
 from canon_ops.runtime.clock import ManualClock
@@ -221,6 +222,25 @@ def test_a_full_disk_changes_nothing(file: Path) -> None:
     assert file.read_bytes() == before
     assert sorted(path.name for path in file.parent.iterdir() if path.suffix == ".tmp") == []
     assert not store.read().entries["hermes-1"].is_receipt_pending
+
+
+@pytest.mark.parametrize("linked", ["the file", "the folder"])
+@pytest.mark.parametrize("look", ["read", "audit", "old", "prune", "apply"])
+def test_a_link_to_nowhere_is_no_empty_registry(tmp_path: Path, linked: str, look: str) -> None:
+    """R10.4: what lies behind it may be away for a moment; who takes that for "none" asks the human a second time."""
+    folder = tmp_path / "canon-home"
+    if linked == "the folder":
+        folder.symlink_to(tmp_path / "unmounted")
+    else:
+        folder.mkdir()
+        (folder / "detached-approvals.json").symlink_to(tmp_path / "unmounted" / "registry.json")
+    store = ApprovalStore(folder / "detached-approvals.json")
+    calls = {"apply": lambda: store.apply([reserve(1)])}
+
+    with pytest.raises(CanonOpsError, match=r"link|cannot|could not|exists"):
+        calls.get(look, getattr(store, look))()
+
+    assert not (tmp_path / "unmounted").exists()
 
 
 def test_what_others_write_is_seen(store: ApprovalStore, file: Path) -> None:
