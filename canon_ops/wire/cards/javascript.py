@@ -15,6 +15,7 @@ from typing import Any, Final
 __all__ = ["TRIMMED", "WHITESPACE", "as_string", "exceeds", "is_blank", "utf16_length"]
 
 _WRITTEN: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_END: Final = object()
 _MOST_MORE: Final = 16  # the zeros of 1e+20: no sign of Python's text stands for more signs of JavaScript's
 
 # What String.prototype.trim removes: white space and line terminators of ECMAScript.
@@ -103,8 +104,25 @@ def as_string(value: Any) -> str:
         case int() | float():
             return number_text(value)
         case list() | tuple():
-            return ",".join("" if item is None else as_string(item) for item in value)
+            return ",".join(_leaves(value))
     return "[object Object]"
+
+
+def _leaves(value: list[Any] | tuple[Any, ...]) -> Iterator[str]:
+    """What stands between the commas of a list, however deep it is nested; one that holds itself is empty there."""
+    around, within = [iter(value)], {id(value)}
+    entered = [id(value)]
+    while around:
+        item = next(around[-1], _END)
+        if item is _END:
+            around.pop()
+            within.discard(entered.pop())
+        elif isinstance(item, list | tuple) and item and id(item) not in within:
+            around.append(iter(item))
+            entered.append(id(item))
+            within.add(id(item))
+        else:
+            yield "" if item is None or isinstance(item, list | tuple) else as_string(item)
 
 
 def number_text(number: int | float) -> str:

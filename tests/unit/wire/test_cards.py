@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -381,6 +382,54 @@ def test_one_wrong_value_at_every_place() -> None:
             if is_right(_measure_card, whole):
                 assert not _explained(whole), (key, value)
         holder[key] = before
+
+
+def _nested(depth: int, leaf: Any, wrap: Callable[[Any], Any]) -> Any:
+    value = leaf
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+RING: list[Any] = [1]
+RING.append([RING, 2])
+KNOT: dict[str, Any] = {}
+KNOT["a"] = [KNOT]
+
+
+@pytest.mark.parametrize(
+    "deep",
+    [
+        _nested(500, "x", lambda inner: [inner]),
+        _nested(100_000, 1, lambda inner: [inner]),
+        _nested(100_000, None, lambda inner: {"a": inner}),
+        _nested(20_000, [], lambda inner: [None, {"a": inner}]),
+        RING,
+        KNOT,
+    ],
+    ids=["500 lists", "100,000 lists", "100,000 objects", "both", "a list in itself", "an object in itself"],
+)
+def test_nothing_is_too_deep_at_any_place(deep: Any) -> None:
+    """D41, R12.1: wherever it stands, the verdict is an error and no exception."""
+    whole = _with_everything()
+    for holder, key in places(whole):
+        before = holder[key]
+        holder[key] = deep
+        verdict = validate_card(whole)
+        assert not verdict["ok"] and verdict["errors"], key
+        holder[key] = before
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([], ""), ([None], ""), ([[], [None, []]], ",,"), (["a", None, [1, [2.5, "b"]], {}], "a,,1,2.5,b,[object Object]"),
+        ([[["x"]]], "x"), (RING, "1,,2"), (["x", ["x"], ["x"]], "x,x,x"), ((1, (2,)), "1,2"), ({}, "[object Object]"),
+    ],
+)  # fmt: skip
+def test_lists_as_javascript_writes_them(value: Any, text: str) -> None:
+    """D40: the kind of a block stands in its error as String() would write it; a list in itself is empty there."""
+    assert as_string(value) == text
 
 
 def _with_everything() -> dict[str, Any]:
