@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-__all__ = ["JsonObject", "as_object", "integer_of", "objects_in", "string_first", "strings_in", "text_of"]
+__all__ = ["JsonObject", "as_object", "integer_of", "number_in", "objects_in", "string_first", "strings_in", "text_of"]
 
 JsonObject: TypeAlias = Mapping[str, Any]
 
@@ -30,6 +31,16 @@ def integer_of(source: JsonObject, key: str) -> int | None:
     """The whole number under ``key``; None when it is absent or anything else, a boolean included."""
     value = source.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def number_in(value: object) -> float | None:
+    """A finite number that a double can hold, as it is; None for anything else, a boolean included (D50)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
 
 
 def string_first(source: object, *keys: str) -> str | None:

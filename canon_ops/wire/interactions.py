@@ -5,13 +5,12 @@ Source: Canon wire 9.1-9.5, 9.7; canon-adapter R10.13, R10.14.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from canon_ops.wire.fields import as_object, text_of
+from canon_ops.wire.fields import as_object, number_in, text_of
 
 __all__ = [
     "ApprovalAnswer",
@@ -29,6 +28,7 @@ __all__ = [
 
 TOOL_NAME_LIMIT = 128  # Canon wire 9.2
 TOOL_SUMMARY_LIMIT = 1_000  # R10.14
+LAST_MS = 8_640_000_000_000_000  # where a Date of JavaScript ends
 
 
 class InteractionKind(StrEnum):
@@ -276,7 +276,6 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _time(value: object) -> float | None:
-    """A finite number of milliseconds; a boolean is none (D50)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return value
+    """Milliseconds within JavaScript's calendar, which is Canon's; None for anything else."""
+    time_ms = number_in(value)
+    return time_ms if time_ms is not None and abs(time_ms) <= LAST_MS else None

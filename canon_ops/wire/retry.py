@@ -22,12 +22,13 @@ Source: Canon wire 2.5, 2.6, 6.6; canon-adapter R7.19, R7.21, Appendix B, D22; d
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
 from enum import Enum, StrEnum
+
+from canon_ops.wire.fields import number_in
 
 __all__ = [
     "Again",
@@ -156,9 +157,8 @@ def retry_after_s(header: str | None, body_value: object, *, now_ms: int) -> flo
     """
     if (from_header := _header_seconds(header, now_ms)) is not None:
         return from_header
-    if isinstance(body_value, bool) or not isinstance(body_value, int | float) or not math.isfinite(body_value):
-        return None
-    return max(0.0, float(body_value))
+    seconds = number_in(body_value)
+    return None if seconds is None else max(0.0, float(seconds))
 
 
 def _header_seconds(header: str | None, now_ms: int) -> float | None:

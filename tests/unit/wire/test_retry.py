@@ -126,6 +126,8 @@ NOW_MS = 1_789_000_000_000  # Thu, 10 Sep 2026 00:26:40 GMT
         (None, -1, 0.0),
         (None, float("nan"), None),
         (None, float("inf"), None),
+        (None, 10**400, None),
+        (None, -(10**400), None),
         ("", None, None),
         (None, None, None),
     ],
