@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from canon_hermes_plugin.communicate import results
-from canon_hermes_plugin.communicate.arguments import Arguments
+from canon_hermes_plugin.communicate.arguments import Arguments, whole_characters
 from canon_ops.wire.agents import DiscoverQuery
 from canon_ops.wire.fields import JsonObject
 
@@ -54,6 +54,8 @@ def _discover(args: Mapping[str, Any]) -> DiscoverQuery:
     for name, value in (("query", query), ("cursor", cursor)):
         if value is not None and not isinstance(value, str):
             raise ValueError(f"{name} must be a text")
+        if value is not None:
+            whole_characters(name, value)
     if limit is None:
         return DiscoverQuery(query, cursor=cursor)
     if isinstance(limit, bool) or not isinstance(limit, int):
@@ -88,7 +90,8 @@ def _selection(given: object) -> dict[str, str] | None:
         case {"mode": "new", **rest} if not rest:
             return {"mode": "new"}
         case {"mode": "specific", "conversationId": str() as room, **rest} if not rest and room.strip():
-            return {"mode": "specific", "conversationId": room}
+            of_selection = Arguments("selection", {"conversationId": room}, ("conversationId",))
+            return {"mode": "specific", "conversationId": of_selection.id("conversationId")}
     raise ValueError("selection must have mode latest_or_new, new, or specific with a conversationId, and nothing else")
 
 

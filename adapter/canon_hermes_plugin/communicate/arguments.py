@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["BYTES", "ID_CHARACTERS", "MEMBERS", "NAME_CHARACTERS", "Arguments"]
+__all__ = ["BYTES", "ID_CHARACTERS", "MEMBERS", "NAME_CHARACTERS", "Arguments", "whole_characters"]
 
 ID_CHARACTERS: Final = 160
 NAME_CHARACTERS: Final = 100
@@ -33,6 +33,7 @@ class Arguments:
         value = self._text(name)
         if len(value) > ID_CHARACTERS:
             raise ValueError(f"{name} has {len(value)} characters, at most {ID_CHARACTERS} are allowed")
+        whole_characters(name, value)
         return value
 
     def optional_id(self, name: str) -> str | None:
@@ -44,6 +45,7 @@ class Arguments:
         value = self._text(name)
         if len(value) > NAME_CHARACTERS:
             raise ValueError(f"{name} has {len(value)} characters, at most {NAME_CHARACTERS} are allowed")
+        whole_characters(name, value)
         return value
 
     def text(self, name: str = "text") -> str:
@@ -66,6 +68,8 @@ class Arguments:
             raise ValueError(f"{name} must be a list of ids and must not be empty")
         if not all(isinstance(one, str) and one.strip() and len(one) <= ID_CHARACTERS for one in value):
             raise ValueError(f"{name} must hold ids of 1 to {ID_CHARACTERS} characters")
+        for one in value:
+            whole_characters(name, one)
         unique = list(dict.fromkeys(value))
         if len(unique) > MEMBERS:
             raise ValueError(f"{name} names {len(unique)} members, at most {MEMBERS} are allowed")
@@ -89,11 +93,20 @@ class Arguments:
         return value
 
 
-def _fits(name: str, value: str) -> str:
+def whole_characters(name: str, value: str) -> bytes:
+    """The text in UTF-8.
+
+    Raises:
+        ValueError: it has none.
+    """
     try:
-        count = len(value.encode("utf-8"))
+        return value.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{name} holds half of a character pair, which no message can hold") from None
+        raise ValueError(f"{name} holds half of a character pair, which Canon cannot take") from None
+
+
+def _fits(name: str, value: str) -> str:
+    count = len(whole_characters(name, value))
     if count > BYTES:
         raise ValueError(f"{name} has {count} bytes of UTF-8, at most {BYTES} are allowed")
     return value

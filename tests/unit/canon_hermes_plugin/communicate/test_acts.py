@@ -145,6 +145,18 @@ WRONG = [
         {"action": "start_direct", "principalId": "p", "text": "", "selection": {"mode": "new", "x": "c"}},
         "selection",
     ),
+    (
+        {
+            "action": "start_direct", "principalId": "p", "text": "hi",
+            "selection": {"mode": "specific", "conversationId": LONG_ID},
+        },
+        "conversationId has 161 characters",
+    ),
+    ({"action": "discover_agents", "query": "\ud83d"}, "query holds half"),
+    ({"action": "discover_agents", "cursor": "\udc00"}, "cursor holds half"),
+    ({"action": "message_existing", "conversationId": "\ud83d", "text": "hi"}, "conversationId holds half"),
+    ({"action": "create_group", "name": "\ud83d", "memberIds": ["a"]}, "name holds half"),
+    ({"action": "create_group", "name": "x", "memberIds": ["\ud83d"]}, "memberIds holds half"),
     ({"action": "create_group", "name": "x" * 101, "memberIds": ["a"]}, "name"),
     ({"action": "create_group", "name": "x", "memberIds": []}, "memberIds"),
     ({"action": "create_group", "name": "x", "memberIds": "abc"}, "memberIds"),
