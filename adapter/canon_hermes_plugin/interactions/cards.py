@@ -26,7 +26,7 @@ from canon_hermes_plugin.state.file import StateFile
 from canon_hermes_plugin.state.owner import Owner
 from canon_hermes_plugin.turnstile import Turnstile
 from canon_ops.client.api import CanonApi
-from canon_ops.client.errors import ApiError
+from canon_ops.client.errors import ApiError, RequestFailed
 from canon_ops.runtime.clock import Clock
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.interactions import CardReceipt, CardRequest, InteractionKind
@@ -91,12 +91,12 @@ class CardDesk:
             CardIdUsed: nothing was sent.
             DurableError: it could not be written down; nothing was sent.
             WrongHuman: Canon asks somebody else; the card was taken back.
-            RequestFailed: Canon refused it, or nobody knows; :meth:`look` finds out.
+            RequestFailed: Canon refused it, and the id is free again; or nobody knows, and :meth:`look` finds out.
         """
         card = card_for(request)
         if not await self._file.write(store.reserve, self._owner, card, now_ms=self._clock.now_ms()):
             raise CardIdUsed(f"a card {request.card_id} was shown before; card ids are single use")
-        raw = await self._api.request_interaction(request.body())
+        raw = await self._requested(request)
         receipt = CardReceipt.parse(raw)
         if request.responder is not None and receipt.responder not in (None, request.responder):
             await self.take_back(card)
@@ -112,6 +112,16 @@ class CardDesk:
         shown = Card(request.card_id, card.conversation_id, card.responder or receipt.responder, until_ms, None)
         interactive = has_actions(request.card) if receipt.interactive is None else receipt.interactive
         return Shown(shown, interactive, raw)
+
+    async def _requested(self, request: CardRequest) -> JsonObject:
+        """Ask Canon to show it. What has certainly not got there was never shown, and its id may be used again: a model
+        corrects what was refused, and keeps the id."""
+        try:
+            return await self._api.request_interaction(request.body())
+        except (RequestFailed, TypeError, ValueError) as error:  # the latter two: it has no form as JSON
+            if not (isinstance(error, RequestFailed) and error.may_have_landed):
+                await self._file.write(store.forget, self._owner, request.card_id)
+            raise
 
     async def take_back(self, card: Card) -> dict[str, Any]:
         """End a card whose time is over; an answer of the last moment comes with the cancellation (D17).

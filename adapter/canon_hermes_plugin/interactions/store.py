@@ -15,7 +15,7 @@ from canon_hermes_plugin.state.owner import Owner
 from canon_ops.durable import Snapshot, Transaction
 from canon_ops.wire.fields import JsonObject
 
-__all__ = ["Card", "card", "create_cards", "keep_answer", "keep_receipt", "open_cards", "reserve"]
+__all__ = ["Card", "card", "create_cards", "forget", "keep_answer", "keep_receipt", "open_cards", "reserve"]
 
 KEPT: Final = 512  # answered or expired cards for each owner
 
@@ -60,6 +60,7 @@ PRUNE: Final = f"""DELETE FROM cards WHERE {OF_OWNER} AND (answer IS NOT NULL OR
     AND number <= (SELECT number FROM cards WHERE {OF_OWNER} ORDER BY number DESC LIMIT 1 OFFSET :kept)"""
 RECEIPT: Final = f"""UPDATE cards SET responder = coalesce(responder, :responder), expires_at_ms = :expires_at_ms
     WHERE {OF_OWNER} AND card_id = :card_id"""
+FORGET: Final = f"DELETE FROM cards WHERE {OF_OWNER} AND card_id = :card_id AND answer IS NULL"
 ANSWER: Final = f"UPDATE cards SET answer = :answer WHERE {OF_OWNER} AND card_id = :card_id AND answer IS NULL"
 ONE: Final = f"SELECT * FROM cards WHERE {OF_OWNER} AND card_id = :card_id"
 OPEN: Final = f"""SELECT * FROM cards
@@ -76,6 +77,11 @@ def reserve(transaction: Transaction, owner: Owner, new: Card, *, now_ms: int) -
         "expires_at_ms": new.expires_at_ms,
     }
     return transaction.run(ADD, {**columns(owner), **values}) == 1
+
+
+def forget(transaction: Transaction, owner: Owner, card_id: str) -> None:
+    """A card that was never shown."""
+    transaction.run(FORGET, {**columns(owner), "card_id": card_id})
 
 
 def keep_receipt(

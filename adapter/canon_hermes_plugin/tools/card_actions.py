@@ -14,6 +14,7 @@ from canon_hermes_plugin.approvals.wish import clamp_timeout
 from canon_hermes_plugin.cards import validate_card
 from canon_hermes_plugin.interactions.cards import Shown
 from canon_hermes_plugin.tools.call import Call, text_argument
+from canon_ops.wire.cards.rules import Id
 from canon_ops.wire.interactions import CardRequest
 
 __all__ = [
@@ -76,11 +77,22 @@ def card_of(
     timeout_s: int,
     native: Mapping[str, Any] | None = None,
 ) -> CardRequest:
-    """The request for a valid card: to the human of the turn, under an id that is known before Canon answers."""
+    """The request for a valid card: to the human of the turn, under an id that is known before Canon answers.
+
+    Raises:
+        ValueError: the ``cardId`` of the call is none.
+    """
     given = (one.strip() for one in (call.args.get("cardId"), card.get("cardId")) if isinstance(one, str))
-    card_id = next(filter(None, given), None) or f"hermes-{secrets.token_hex(10)}"
+    card_id = next(map(_shaped, filter(None, given)), None) or f"hermes-{secrets.token_hex(10)}"
     until_ms = now_ms + timeout_s * 1_000
     return CardRequest(conversation_id, card_id, card, until_ms, call.session.user_id, call.turn_id, native)
+
+
+def _shaped(card_id: str) -> str:
+    """An id as Canon takes it; another one would be refused there, after it was written down here."""
+    if not Id.holds(card_id):
+        raise ValueError(f"cardId {Id.words}")
+    return card_id
 
 
 async def show(
@@ -131,7 +143,7 @@ async def send_card(call: Call) -> Json:
 async def check_card(call: Call) -> Json:
     """How a card of this conversation stands; without an id, which cards have no answer."""
     has_id = call.args.get("cardId") is not None
-    card_id = text_argument(call.args, "cardId") if has_id else None
+    card_id = _shaped(text_argument(call.args, "cardId")) if has_id else None
 
     async def work(acting: Acting) -> Json:
         room = call.conversation(acting)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.interactions import store
 from canon_hermes_plugin.interactions.cards import CardDesk, CardIdUsed, WrongHuman
 from canon_hermes_plugin.state.kept import Kept
 from canon_ops.client.errors import ApiError, RequestFailed, TransportFailure
@@ -31,6 +32,7 @@ class Canon:
     asked: int = 0
     answer: dict[str, Any] | None = None
     responder: str | None = "user-1"
+    expires_at: Any = None
     cancels: list[str] = field(default_factory=list)
     fails: list[RequestFailed] = field(default_factory=list)
     pause: asyncio.Event | None = None
@@ -39,7 +41,11 @@ class Canon:
         if self.fails:
             raise self.fails.pop(0)
         self.shown.append(body)
-        return {"cardId": body["cardId"], "responseUserId": self.responder, "expiresAt": body["expiresAt"]}
+        return {
+            "cardId": body["cardId"],
+            "responseUserId": self.responder,
+            "expiresAt": self.expires_at or body["expiresAt"],
+        }
 
     async def consume_interaction(
         self, kind: InteractionKind, conversation_id: str, card_id: str, *, cancel: bool = False
@@ -259,6 +265,71 @@ async def test_an_id_is_used_once(kept: Kept, clock: ManualClock) -> None:
         await desk.show(a_card())
 
     assert len(canon.shown) == 1
+
+
+def timed_out(kind: TransportKind) -> TransportFailure:
+    return TransportFailure(kind, request="POST /runtime-interaction/request")
+
+
+NEVER_THERE = [ApiError(status, None, "no") for status in (400, 401, 403, 404, 413, 422, 429, 503)]
+PERHAPS = [ApiError(status, None, "no") for status in (409, 408, 500, 502)]
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_free"),
+    [
+        *((one, True) for one in [*NEVER_THERE, timed_out(TransportKind.REFUSED)]),
+        *((one, False) for one in [*PERHAPS, timed_out(TransportKind.READ_TIMEOUT)]),
+    ],
+    ids=str,
+)
+async def test_a_refused_card_leaves_its_id(
+    kept: Kept, clock: ManualClock, failure: RequestFailed, is_free: bool
+) -> None:
+    """A model that corrects a card keeps its id: what was never shown is not used up; what may be there is."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    canon.fails = [failure]
+    with pytest.raises(RequestFailed):
+        await desk.show(a_card())
+
+    assert [card.card_id for card in await desk.open_in("c1")] == ([] if is_free else ["k1"])
+    if is_free:
+        assert (await desk.show(a_card())).card.card_id == "k1"
+    else:
+        with pytest.raises(CardIdUsed):
+            await desk.show(a_card())
+
+
+async def test_what_can_still_be_answered_is_never_dropped(kept: Kept, clock: ManualClock) -> None:
+    """D32: five hundred newer cards do not cost the answer to one that is open; answered and expired ones go."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    await desk.show(CardRequest("c1", "open", QUESTION, NOW + 1_800_000, "user-1"))
+    await desk.show(a_card("over"))
+    canon.answer = {**ANSWER, "cardId": "answered"}
+    await desk.show(a_card("answered"))
+    assert (await desk.look("answered", "c1"))["status"] == "submitted"
+    await clock.advance(301)
+
+    for number in range(store.KEPT + 1):
+        await desk.show(CardRequest("c1", f"n{number}", SUMMARY, NOW + 1_800_000, "user-1"))
+
+    canon.answer = {**ANSWER, "cardId": "open"}
+    looked = {name: (await desk.look(name, "c1"))["status"] for name in ("open", "over", "answered")}
+    assert looked == {"open": "submitted", "over": "unknown", "answered": "unknown"}
+
+
+@pytest.mark.parametrize("expires_at", [1e300, 10**400, -1e300, float("nan"), 9e15, "soon"])
+async def test_a_time_that_no_calendar_has(kept: Kept, clock: ManualClock, expires_at: Any) -> None:
+    """Whatever Canon says of a card's end, the card is shown and its answer is fetched."""
+    canon = Canon(expires_at=expires_at)
+    desk = desk_over(kept, canon, clock)
+
+    shown = await desk.show(a_card())
+
+    canon.answer = ANSWER
+    assert (shown.card.expires_at_ms, (await desk.look("k1", "c1"))["status"]) == (NOW + 300_000, "submitted")
 
 
 async def test_a_card_without_actions_is_displayed(kept: Kept, clock: ManualClock) -> None:

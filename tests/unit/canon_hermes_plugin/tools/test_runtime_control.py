@@ -106,6 +106,17 @@ async def test_the_human_of_the_turn_is_asked(box: CanonSandbox) -> None:
     assert (body["allowSessionRule"], body["native"]["method"]) == (False, "detached_approval")
 
 
+async def test_background_work_without_a_home_channel_checks_nothing(box: CanonSandbox) -> None:
+    """R11.22: neither a conversation nor a home channel: whose approval it would be is not guessed."""
+    async with canon_turn(box) as turn:
+        approval_id = (await turn.control(action="request_approval", question="Pay?"))["approvalId"]
+        assert turn.stage is not None
+        result = await no_turn(turn.active, turn.stage).control(action="check_approval", approvalId=approval_id)
+
+    assert (result["success"], "CANON_HOME_CHANNEL" in result["error"]) == (False, True)
+    assert asked(box, "/runtime-interaction/consume") == []
+
+
 async def test_background_work_asks_the_owner_in_the_home_channel(box: CanonSandbox) -> None:
     """R11.4, R11.22: outside of a turn the home channel is asked, without a responder, and is where to check."""
     async with hosted(box, home_channel="conv_direct") as stage:
@@ -282,6 +293,19 @@ async def test_an_invalid_card_is_not_sent(box: CanonSandbox, action: str) -> No
     assert all(word in results[0]["error"] for word in ("Invalid canon.card.v1: ", 'has unsupported key "badge"'))
     assert "card" in results[1]["error"]
     assert asked(box, "/runtime-interaction/request") == []
+
+
+@pytest.mark.parametrize("card_id", ["a b", "x" * 81, "\ud83d", "a\nb", "é", "../..", "{}"], ids=ascii)
+async def test_an_id_that_canon_cannot_take(box: CanonSandbox, card_id: str) -> None:
+    """R11.7, R12.3: it is told before anything is written down or sent, and says what an id may hold."""
+    async with canon_turn(box) as turn:
+        shown = await turn.control(action="send_card", card=SUMMARY, cardId=card_id)
+        checked = await turn.control(action="check_card", cardId=card_id)
+        listed = await turn.control(action="check_card")
+
+    told = "cardId must match /^[A-Za-z0-9_.:-]{1,80}$/"
+    assert [shown.get("error"), checked.get("error")] == [told, told]
+    assert listed["cards"] == [] and asked(box, "/runtime-interaction/request") == []
 
 
 @pytest.mark.parametrize(
