@@ -130,9 +130,7 @@ def odd(environ: dict[str, str], request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     "started", [("approvals", "watch", "--every", "0.1", "--exec", "tee item.json")], indirect=True
 )
-def test_a_reminder_gets_whatever_was_asked(
-    odd: str, started: subprocess.Popen[str], environ: dict[str, str]
-) -> None:
+def test_a_reminder_gets_whatever_was_asked(odd: str, started: subprocess.Popen[str], environ: dict[str, str]) -> None:
     """A text that has no UTF-8 must not end the watch, and with it the reminders of everything else."""
     first, second = answer(started), answer(started)
 

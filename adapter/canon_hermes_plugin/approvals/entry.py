@@ -134,7 +134,7 @@ class Entry:
     @property
     def requested_at_ms(self) -> float | None:
         """When it was reserved; None when the entry does not say."""
-        at_ms = self.fields.get("requestedAt")
+        at_ms: Any = self.fields.get("requestedAt")
         return float(at_ms) if is_number(at_ms) else None
 
     @property

@@ -128,7 +128,12 @@ def _run(argv: list[str], row: Approval, context: Context) -> int | None:
     item = json.dumps(asdict(row)) + "\n"  # what a model wrote need not have a form in UTF-8, so all of it is escaped
     try:
         done = subprocess.run(
-            argv, input=item.encode("ascii"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=COMMAND_S, check=False
+            argv,
+            input=item.encode("ascii"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=COMMAND_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         context.say(f"--exec: {argv[0]} could not be run for {row.approval_id}: {error}")

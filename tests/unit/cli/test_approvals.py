@@ -107,7 +107,9 @@ FAR, PAST = 9e12, 1
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t"])
-@pytest.mark.parametrize("words", [("show",), ("reconcile", "--apply"), ("abandon", "--apply"), ("audit",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("show",), ("reconcile", "--apply"), ("abandon", "--apply"), ("audit",)], ids=" ".join
+)
 def test_a_blank_id_means_none(program: Runner, home: Path, words: tuple[str, ...], blank: str) -> None:
     """Every id begins with nothing: a script whose variable is empty must not end the one approval that there is."""
     (home / ".hermes").mkdir()

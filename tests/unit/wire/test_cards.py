@@ -423,7 +423,8 @@ def test_nothing_is_too_deep_at_any_place(deep: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ([], ""), ([None], ""), ([[], [None, []]], ",,"), (["a", None, [1, [2.5, "b"]], {}], "a,,1,2.5,b,[object Object]"),
+        ([], ""), ([None], ""), ([[], [None, []]], ",,"),
+        (["a", None, [1, [2.5, "b"]], {}], "a,,1,2.5,b,[object Object]"),
         ([[["x"]]], "x"), (RING, "1,,2"), (["x", ["x"], ["x"]], "x,x,x"), ((1, (2,)), "1,2"), ({}, "[object Object]"),
     ],
 )  # fmt: skip

@@ -124,7 +124,7 @@ async def test_whom_canon_asks_instead_cannot_answer(world: Approving) -> None:
     """T2a, D47: another human than the one of the turn was shown it; it is taken back before anybody can say yes."""
     world.canon.names = "member-9"
 
-    with pytest.raises(NotActivated, match="could not be activated safely: .*member-9.*owner-1"):
+    with pytest.raises(NotActivated, match=r"could not be activated safely: .*member-9.*owner-1"):
         await ask(world, responder="owner-1")
 
     (entry,) = world.store.read()
@@ -192,6 +192,17 @@ async def test_a_short_wish_is_not_asked_twice(world: Approving) -> None:
 
     with pytest.raises(ApiError):
         await world.service.request(short, conversation_id="convo-1", responder="u", session_key=None)
+
+    assert len(world.canon.creates) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409, 422, 429, 500])
+async def test_only_a_bad_request_is_about_the_expiry(world: Approving, status: int) -> None:
+    """C1: another refusal that speaks of something that expires is no reason to ask a second time."""
+    world.canon.fails_before = [refused(status, "the token expires too soon")]
+
+    with pytest.raises(ApiError):
+        await ask(world)
 
     assert len(world.canon.creates) == 1
 
