@@ -34,11 +34,13 @@ class Reconciled:
 
     Attributes:
         failures: what went wrong with each of those that failed, by id; they stay open.
+        left: the ids that may be another agent's; they stay as they are.
     """
 
     owner: Owner
     counts: Counter[str]
     failures: dict[str, Exception]
+    left: frozenset[str]
 
 
 def reconcile(
@@ -84,7 +86,7 @@ def reconcile(
                 trouble=failures.__setitem__,
             )
             counts = (await service.passes.pass_over(only=only, limit=limit, done=done)).counts
-            return Reconciled(owner, counts, failures)
+            return Reconciled(owner, counts, failures, await service.passes.left_to_others(only))
 
     return asyncio.run(run())
 

@@ -165,6 +165,12 @@ class Passes:
         leased = frozenset(one.approval_id for one, action in actions if action in (Action.WAIT, Action.SHORTEN))
         return Pass(counts, nearest_lease_ms(mine, now_ms=now_ms), leased, frozenset(failed))
 
+    async def left_to_others(self, only: Container[str]) -> frozenset[str]:
+        """Which of these this process leaves alone: they name another agent, or none, and Canon denies them to this one
+        or they are of a room that it is not in (A1)."""
+        entries = await self._desk.read()
+        return frozenset(one.approval_id for one in entries if one.approval_id in only and not self._steps.is_mine(one))
+
     async def _patiently(self, entry: Entry, brake: Brake, slot: Slot) -> Entry:
         """The next thing about an approval; when Canon is asked too often, after the pause that it wants.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import click
 
@@ -64,6 +64,15 @@ class Planned:
     status: str
 
 
+@dataclass(slots=True)
+class Done:
+    """What came of the plan, over all agents; ``left``: ids that may be another agent's."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
     """``data`` of ``canon-ops.approvals.reconcile/1``.
@@ -71,12 +80,15 @@ class Reconciliation:
     Attributes:
         counts: with --apply, how many approvals came to which state, and how many failed.
         wakes_waiting: decisions that the agent has not been told yet; its gateway does that.
+        left_alone: with --apply, those that do not say whose they are and that Canon does not know under the key in
+            force; they stay as they are.
     """
 
     applied: bool
     plan: tuple[Planned, ...]
     counts: dict[str, int]
     wakes_waiting: int
+    left_alone: tuple[str, ...] = ()
 
 
 @declare(
@@ -103,23 +115,20 @@ def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], a
     """
     store = registry_of(context)
     book = store.read()
-    chosen = [find_entry(book, name, store) for name in approval_ids] if approval_ids else list(book)
+    named = [find_entry(book, name, store) for name in approval_ids] if approval_ids else list(book)
+    chosen = list({entry.approval_id: entry for entry in named}.values())
     plan = {entry.approval_id: need_of(entry, now_ms=SystemClock().now_ms()) for entry in chosen}
     acting = [entry for entry in chosen if plan[entry.approval_id].action in _ACTING]
-    counts: Counter[str] = Counter()
-    problems: list[Problem] = []
+    done = Done()
     if apply and acting:
-        counts, problems = _carry_out(context, acting, timeout_s=timeout_s, jobs=jobs)
+        done = _carry_out(context, acting, timeout_s=timeout_s, jobs=jobs)
         book = store.read()
-    return _answer(context, chosen, plan, book, counts, problems, applied=apply)
+    return _answer(context, chosen, plan, book, done, applied=apply)
 
 
-def _carry_out(
-    context: Context, acting: Sequence[Entry], *, timeout_s: float, jobs: int
-) -> tuple[Counter[str], list[Problem]]:
+def _carry_out(context: Context, acting: Sequence[Entry], *, timeout_s: float, jobs: int) -> Done:
     """One agent after the other, each with its own key; the failure of one hinders no other."""
-    counts: Counter[str] = Counter()
-    problems: list[Problem] = []
+    all_of_it = Done()
     groups: dict[Owner | None, list[Entry]] = {}
     for entry in acting:
         groups.setdefault(entry.owner, []).append(entry)
@@ -140,13 +149,14 @@ def _carry_out(
                     registry_of(context), credential, owner, only,
                     clock=SystemClock(), timeout_s=timeout_s, limit=jobs, done=done,
                 )  # fmt: skip
-                counts += settled.counts
-                problems += _why_they_failed(entries, settled.failures)
+                all_of_it.counts += settled.counts
+                all_of_it.problems += _why_they_failed(entries, settled.failures)
+                all_of_it.left += sorted(settled.left)
             except CanonOpsError as error:
-                counts["error"] += len(entries)
-                problems.append(Problem(error.code, error.sentence, error.fix, error.file))
-                problems += _for_good(entries, error)
-    return counts, problems
+                all_of_it.counts["error"] += len(entries)
+                all_of_it.problems.append(Problem(error.code, error.sentence, error.fix, error.file))
+                all_of_it.problems += _for_good(entries, error)
+    return all_of_it
 
 
 def _why_they_failed(entries: Sequence[Entry], failures: Mapping[str, Exception]) -> list[Problem]:
@@ -201,15 +211,15 @@ def _answer(
     chosen: Sequence[Entry],
     plan: dict[str, Need],
     book: Book,
-    counts: Counter[str],
-    problems: list[Problem],
+    done: Done,
     *,
     applied: bool,
 ) -> Result:
+    counts, problems = done.counts, done.problems
     rows = tuple(_planned(entry, plan[entry.approval_id], book.get(entry.approval_id) or entry) for entry in chosen)
     now_ms = SystemClock().now_ms()
     waiting = sum(need_of(entry, now_ms=now_ms).action is Action.WAKE for entry in book)
-    report = Reconciliation(applied, rows, dict(counts), waiting)
+    report = Reconciliation(applied, rows, dict(counts), waiting, tuple(done.left))
     busy = [row for row in rows if row.action != "nothing"]
     view: list[Block] = []
     if busy:
@@ -217,6 +227,9 @@ def _answer(
         view.append(Table(("approval", "plan", "because", "state"), table, whole=frozenset({0})))
     else:
         view.append(Line("Nothing is open.", for_people_only=True))
+    for approval_id in done.left:
+        said = "it does not say whose it is, and Canon does not know it under the key in force; it is left as it is"
+        view.append(Item(Mark.WARNING, approval_id, said))
     if applied and counts:
         said = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
         view.append(Line(f"Asked Canon: {said}.", Mark.ERROR if counts["error"] else Mark.OK))

@@ -238,7 +238,18 @@ def test_a_trail_that_was_changed(program: Runner, file: Path) -> None:
     assert [(fault["line"], fault["approval_id"]) for fault in ran.json["data"]["faults"]] == [(9, "hermes-3")]
 
 
-ODD_VALUES = (10**400, -(10**400), 1e308, -1, True, None, "7", "\x1b[2J\u202e\ud83d\n", ["x"], {"a": {}})
+ODD_VALUES: tuple[Any, ...] = (
+    10**400,
+    -(10**400),
+    1e308,
+    -1,
+    True,
+    None,
+    "7",
+    "\x1b[2J\u202e\ud83d\n",
+    ["x"],
+    {"a": {}},
+)
 
 
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: ascii(value)[:16])

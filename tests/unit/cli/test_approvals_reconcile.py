@@ -24,6 +24,8 @@ from tests.support.canon_files import DEV_BINDING, profile_entry
 from tests.support.canon_homes import User, user_at
 from tests.unit.cli.conftest import Runner
 
+FAR = 9e12
+
 
 @pytest.fixture
 def canon() -> Iterator[CanonSandbox]:
@@ -213,3 +215,49 @@ def test_canon_cannot_be_reached(program: Runner, user: User, canon: CanonSandbo
 
     assert ran.code == 1
     assert statuses(store) == before == {"hermes-1": "pending"}
+
+
+def without_owner(store: ApprovalStore, **conversations: str) -> None:
+    """As the published plugin writes them: nothing says whose they are."""
+    entries = json.loads(store.file.read_text())
+    for name, fields in entries.items():
+        for mine in ("environmentId", "agentId", "auditDigest"):
+            fields.pop(mine, None)
+        fields["conversationId"] = conversations.get(name.replace("-", "_"), fields["conversationId"])
+    store.file.write_text(json.dumps(entries))
+
+
+def test_what_may_be_another_agents_is_reported(
+    program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore
+) -> None:
+    """A1: an entry without an owner that Canon denies, or of a room that is not this agent's, stays and is named."""
+    asked(canon, store, "hermes-1", "hermes-2")
+    ends = canon.endpoints
+    store.apply_one("hermes-3", Reserve("hermes-3", ends.conversation_id, "c", FAR, Owner("env", "agent_1")))
+    store.apply_one("hermes-3", Activate("c", FAR, "user_owner"))
+    without_owner(store, hermes_2="conv_of_others")
+    canon.human.approve("hermes-1")
+
+    ran = program("approvals", "reconcile", "--apply", "--json")
+    again = program("approvals", "reconcile", "--apply", "hermes-2", "hermes-2")
+
+    assert statuses(store) == {"hermes-1": "resolved", "hermes-2": "pending", "hermes-3": "pending"}
+    assert (ran.code, ran.json["data"]["left_alone"]) == (0, ["hermes-2", "hermes-3"])
+    assert [line.split("\t")[:2] for line in again.out.splitlines()][:2] == [
+        ["hermes-2", "ask Canon"], ["warning", "hermes-2"],
+    ]  # fmt: skip
+
+
+def test_no_key_is_shown_to_another_environment(
+    program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore
+) -> None:
+    """S11.2, R11.9: where the address turns out to be another environment's, nothing is asked and no key is sent."""
+    asked(canon, store, "hermes-1")
+    before = store.file.read_bytes()
+    sent = len(canon.journal())
+    canon.fault("health-wrong-environment")
+
+    ran = program("approvals", "reconcile", "--apply", "--json")
+
+    assert (ran.code, ran.json["data"]["counts"], store.file.read_bytes()) == (1, {"error": 1}, before)
+    assert [row["path"] for row in canon.journal()[sent:] if not row["path"].startswith("/health")] == []
