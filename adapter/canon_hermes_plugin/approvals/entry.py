@@ -281,6 +281,8 @@ def _damaged_state(approval_id: str, value: Mapping[str, Any]) -> str | None:
         return f"has the wakeStatus {wake!r}, which this version does not know"
     if status == Status.RESOLVED and value.get("decision") not in [*Decision]:
         return "is resolved without a decision"
+    if status != Status.RESOLVED and wake is not None and wake != WakeStatus.DELIVERED:
+        return "owes a wake and has no decision"
     for kind, is_owed in (
         (ClaimKind.CREATE, status == Status.CREATING),
         (ClaimKind.CONSUME, status == Status.CONSUMING),

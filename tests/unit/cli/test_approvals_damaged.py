@@ -55,6 +55,8 @@ ENTRIES: dict[str, tuple[Any, str]] = {
     "half a lease": (WHOLE | {"consumeClaimId": "k"}, "has half a consume lease"),
     "a wake of the future": (RESOLVED | {"wakeStatus": "postponed"}, "has the wakeStatus 'postponed'"),
     "a wake without a lease": (RESOLVED | {"wakeStatus": "delivering"}, "lacks the wake lease"),
+    "a wake without a decision": (WHOLE | {"wakeStatus": "pending"}, "owes a wake and has no decision"),
+    "a wake of an orphan": (WHOLE | {"status": "orphaned", "wakeStatus": "blocked"}, "owes a wake and has no decision"),
     "a summary that is none": (WHOLE | {"summary": 7}, "has a summary that is no text"),
     "a flag that is none": (WHOLE | {"receiptPending": "yes"}, "is neither true nor false"),
     "a time that is none": (WHOLE | {"requestedAt": True}, "that is no time"),

@@ -442,3 +442,22 @@ def test_a_home_that_was_put_back_is_noticed(home: Home, name: str) -> None:
 def test_there_are_kinds_enough() -> None:
     """The list is long, and no name stands for two."""
     assert len(KINDS) + len(ELSEWHERE) >= 40
+
+
+@pytest.mark.parametrize(
+    "digest", [None, 7, True, [], ["x"], {"a": 1}, "", "x" * 4_000, "\ud83d"], ids=lambda one: ascii(one)[:8]
+)
+def test_a_digest_that_is_none_is_told_and_hinders_nothing(home: Home, digest: Any) -> None:
+    """Whatever stands where an entry names its last line: the change is made, told, and the trail can be shortened."""
+    entries = json.loads(home.registry.read_text())
+    entries["hermes-1"]["auditDigest"] = digest
+    home.registry.write_text(json.dumps(entries))
+    store = home.store(at_ms=40 * 86_400_000)
+    store.trail._cut_above = 0
+
+    for _ in range(3):
+        store.apply_one("hermes-2", SeeReceipt())
+
+    _, lines, troubles = store.audit()
+    assert [trouble.approval_id for trouble in troubles] == ["hermes-1"]
+    assert lines[-1].number == "T15"

@@ -414,6 +414,37 @@ async def test_canon_does_not_know_it(world: Approving) -> None:
     assert world.entry(approval_id)["status"] == "orphaned"
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 410, 423, 429, 500, 503])
+async def test_which_refusals_mean_that_it_is_gone(world: Approving, status: int) -> None:
+    """R10.20: 404 and 409 end it; after every other one it stays open, and the human's answer is still fetched."""
+    approval_id = await ask(world)
+    world.canon.answer(approval_id, "allow")
+    world.canon.fails_before = [refused(status)]
+
+    if status in (404, 409):
+        assert (await world.service.check(approval_id, conversation_id="convo-1"))["status"] == "unknown"
+        assert world.entry(approval_id)["status"] == "orphaned"
+        return
+    with pytest.raises(ApiError):
+        await world.service.check(approval_id, conversation_id="convo-1")
+    assert (world.entry(approval_id)["status"], world.entry(approval_id)["reconcilePending"]) == ("pending", True)
+    assert (await world.service.check(approval_id, conversation_id="convo-1"))["decision"] == "allow"
+
+
+async def test_a_check_while_it_is_being_created(world: Approving) -> None:
+    """R10.20, T4a: the lease of the creation is named, and Canon is not asked."""
+    world.canon.pause = asyncio.Event()
+    asking = asyncio.create_task(ask(world))
+    await until(lambda: world.canon.creates)
+    (entry,) = world.store.read()
+
+    result = await world.service.check(entry.approval_id, conversation_id="convo-1")
+
+    assert (result["status"], result["leaseKind"], world.canon.consumes) == ("pending", "creation", [])
+    world.canon.pause.set()
+    assert await asking == entry.approval_id
+
+
 async def test_an_id_that_nobody_knows(world: Approving) -> None:
     """S10.25: nothing is asked."""
     result = await world.service.check("hermes-nobody", conversation_id="convo-1")
