@@ -135,6 +135,11 @@ def _refused(
         if isinstance(refused, REFUSED):
             return refused
         raise
+    if entry.approval_id in done.left:
+        raise OutsideError(
+            "it does not say whose it is, and Canon does not know it under the key in force",
+            fix="run it with --profile for the Hermes profile of its agent",
+        )
     if done.counts["error"]:
         raise OutsideError(
             "Canon could not be asked just now", fix=f"canon-ops approvals reconcile {entry.approval_id} --apply"

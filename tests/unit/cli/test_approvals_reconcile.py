@@ -248,6 +248,22 @@ def test_what_may_be_another_agents_is_reported(
     ]  # fmt: skip
 
 
+def test_what_may_be_another_agents_is_not_given_up_in_silence(
+    program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore
+) -> None:
+    """A1, A4: its own agent may still be asked, so it stays; that nothing came of it is said, and is no success."""
+    asked(canon, store, "hermes-1")
+    without_owner(store, hermes_1="conv_of_others")
+    entries = json.loads(store.file.read_text())
+    entries["hermes-1"]["expiresAt"] = 1
+    store.file.write_text(json.dumps(entries))
+
+    ran = program("approvals", "abandon", "hermes-1", "--apply", "--json")
+
+    assert (ran.code, statuses(store)) == (1, {"hermes-1": "pending"})
+    assert "does not say whose it is" in ran.json["errors"][0]["message"]
+
+
 def test_no_key_is_shown_to_another_environment(
     program: Runner, user: User, canon: CanonSandbox, store: ApprovalStore
 ) -> None:
