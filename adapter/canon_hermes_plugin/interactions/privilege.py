@@ -15,30 +15,64 @@ Five questions, for each simple command:
 4. Is a program of other rights named among the arguments of something that may run its arguments?
 5. Is one named in the source of another language?
 
+And before all of them: is such a name spelled so that nobody finds it (shell_spelling.py)?
+
 The judge of this module is a real shell: a test runs hundreds of commands under one and looks whether sudo ran.
 
-Source: canon-adapter R9.10, R9.12; D19; docs/decisions/0052.
+Source: canon-adapter R9.10, R9.12; D19; docs/decisions/0052, 0083.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Final
 
+from canon_hermes_plugin.interactions.shell_heads import (
+    ASSIGNMENT,
+    LONGEST_CHAIN,
+    behind,
+    ends_open,
+    files_made,
+    head_of,
+    is_odd,
+    marks_of,
+    program_of,
+    programs_of,
+    replaced,
+    rest_of_braces,
+    speaks_of,
+    unnumbered,
+    unwrapped,
+    written,
+)
 from canon_hermes_plugin.interactions.shell_patterns import TooMany, braces_out, may_name, text_of
 from canon_hermes_plugin.interactions.shell_programs import (
     CODE,
-    COPIES,
+    EVALUATING,
     LITERAL,
     PRIVILEGED,
+    PROMPTS,
     READERS,
     RESERVED,
+    RUNNING_OPTIONS,
     SHELLS,
+    STARTUP,
+    STORING,
+    UNASKED,
     WRAPPERS,
 )
-from canon_hermes_plugin.interactions.shell_words import MADE, Reading, Simple, Word, decoded, read_commands
+from canon_hermes_plugin.interactions.shell_spelling import SpelledApart, named_in
+from canon_hermes_plugin.interactions.shell_words import (
+    MADE,
+    Reading,
+    Simple,
+    Word,
+    decoded,
+    read_commands,
+    substituted,
+)
 
 __all__ = ["needs_owner"]
 
@@ -48,14 +82,20 @@ _NAMES: Final = "|".join(sorted(PRIVILEGED))
 _QUOTED_ARGUMENT: Final = re.compile(  # the first of a list of arguments in a program's source: ["sudo", "id"]
     rf"""["'](?:[A-Za-z0-9_.-]*/)*(?:{_NAMES})["']\s*,""", re.IGNORECASE
 )
-_IN_SOURCE: Final = re.compile(rf"""(?:^|[\s"'`/!(\[;&|=])(?:{_NAMES})(?=$|[\s"'`,;&|)\]])""", re.IGNORECASE)
+_SPELLED: Final = SpelledApart(PRIVILEGED)
+_SET_OFF: Final = named_in(PRIVILEGED)
+_IN_SOURCE: Final = re.compile(
+    rf"""(?:^|[\s"'`/!@(\[;&|=]|[\d$/}};]e|(?<!\w)[@+-])(?:{_NAMES})(?=$|[\s"'`,;&|)\]])""", re.IGNORECASE
+)
 _STRING: Final = re.compile(r"""\"(?P<double>[^"]*)"|'(?P<single>[^']*)'""")
 _STARTS: Final = re.compile(r"system|exec|spawn|popen|subprocess|getline|`|\|", re.IGNORECASE)  # in another language
-_SHELL_SIGN: Final = re.compile(r"[$`\\{\[*?'\"]")  # without one of these a text runs what it names
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=(.*)", re.DOTALL)
-_SUFFIX: Final = re.compile(r"[0-9.]+$")
-MOST_ROUNDS: Final = 64  # ours: how often ``printf`` begins its format anew
-MOST_READ: Final = 40_000  # ours: letters, of the command and of the texts in it; half a second at worst
+_SUBSTITUTION: Final = re.compile(r"\$[({]|`")
+_INPUT: Final = re.compile(  # a file that is the input, or a text in which another shell may read that
+    rf"/dev/stdin|/fd/0|(?:^|[\s;&|({{`])(?:{'|'.join(sorted(map(re.escape, SHELLS)))})(?:$|[\s;&|)}}])"
+)
+_SHELL_SIGN: Final = re.compile(r"[$`\\{\[*?'\"|]")  # without one of these a text runs what it names
+MOST_READ: Final = 40_000  # ours: letters, of the command and of the texts in it; about a second at worst
+MOST_MADE: Final = 64  # ours: files that one line makes
 DEPTH: Final = 8  # ours: deeper than that nobody writes by hand
 
 
@@ -66,7 +106,7 @@ def needs_owner(command: str) -> bool:
     """
     try:
         return _Judge(command).needs_owner(command)
-    except (TooMany, _TooLong):
+    except (TooMany, _TooLong, RecursionError):  # the last one: braces upon braces
         return True
 
 
@@ -98,7 +138,7 @@ class _Judge:
         self._left -= len(command) + 1
         if self._left < 0:
             raise _TooLong
-        if depth > DEPTH or _SUDO.search(command) or _QUOTED_ARGUMENT.search(command):
+        if depth > DEPTH or _SUDO.search(command) or _QUOTED_ARGUMENT.search(command) or _SPELLED.is_in(command):
             return True
         reading = read_commands(command)
         if not reading.is_whole:
@@ -117,14 +157,18 @@ class _Line:
         self._text = text
         self._depth = depth
         self._set_here: dict[str, bool] = {}
+        self._named: dict[Word, bool] = {}
         self._commands = reading.commands
-        self._heads = [_head(simple.words) for simple in reading.commands]
-        self._targets = {target.rpartition("/")[2] for simple in reading.commands for target in simple.targets}
+        self._heads = [head_of(simple.words) for simple in reading.commands]
+        self._made_by = [files_made(simple, head) for simple, head in zip(self._commands, self._heads, strict=True)]
+        self._made_files = frozenset[str]().union(*self._made_by)
 
     def needs_owner(self) -> bool:
         if any(self._is_privileged(simple.words) for simple in self._commands):
             return True
         if self._gives_source() and self._is_source_of_privileged(self._text):
+            return True
+        if self._stores_privileged():
             return True
         return self._runs_what_it_says() and (self._is_hidden() or self._says_privileged())
 
@@ -134,28 +178,35 @@ class _Line:
 
     # --- 1, 3, 4, 5: a simple command ---
 
-    def _is_privileged(self, words: Sequence[Word]) -> bool:
-        if any(self._holds_privileged(word) for word in words if _ASSIGNMENT.fullmatch(word.text)):
-            return True  # what a variable holds may be run later
-        words = _head(words)
+    def _is_privileged(self, words: Sequence[Word], *, chain: int = 0) -> bool:
+        if chain > LONGEST_CHAIN:
+            return True
+        # What a variable holds may be run later. Of a chain of wrappers, its beginning has looked at all words.
+        if not chain and any(self._holds_privileged(word) for word in words if ASSIGNMENT.fullmatch(word.text)):
+            return True
+        words = head_of(words)
         if not words:
             return False
-        first, arguments = words[0], [*_rest_of_braces(words[0]), *words[1:]]
+        first, arguments = words[0], [*rest_of_braces(words[0]), *words[1:]]
         if self._may_be_privileged(first):
             return True
-        name = _program(first)
+        name = program_of(first)
         if name in RESERVED:  # behind the name of a function
-            return self._is_privileged(words[1:])
-        if name in WRAPPERS and self._wraps_privileged(name, arguments):
+            return self._is_privileged(words[1:], chain=chain + 1)
+        if name in WRAPPERS and self._wraps_privileged(name, arguments, chain):
             return True
         if name in SHELLS:
             return self._shell_runs_privileged(name, arguments)
+        if (name in EVALUATING or not name) and any(self._substitutes_privileged(one) for one in words):
+            return True
+        if name in RUNNING_OPTIONS and self._runs_an_option(RUNNING_OPTIONS[name], arguments):
+            return True
         if name in READERS:
             return False
         if name == "find":
-            arguments = _behind(arguments, ("-exec", "-execdir", "-ok", "-okdir"))
+            arguments = behind(arguments, ("-exec", "-execdir", "-ok", "-okdir"))
             return self._is_privileged(arguments) or any(self._names_privileged(one) for one in arguments)
-        if name in CODE or _SUFFIX.sub("", name) in CODE:
+        if name in CODE or unnumbered(name) in CODE:
             return any(self._is_source_of_privileged(one.text) or self._is_source_half_made(one) for one in arguments)
         return not self._is_prose and any(self._names_privileged(one) for one in arguments)
 
@@ -171,38 +222,60 @@ class _Line:
 
     def _names_privileged(self, word: Word) -> bool:
         """Whether an argument names a program of other rights, or holds a command that runs one."""
+        if word not in self._named:
+            self._named[word] = self._names_one(word)
+        return self._named[word]
+
+    def _names_one(self, word: Word) -> bool:
         for pattern in braces_out(word.pattern):
             text = text_of(pattern)
-            for part in {text, text.partition("=")[2]} - {""}:
+            for part in _parts(text):
                 if part.rpartition("/")[2].lower() in PRIVILEGED:
                     return True
                 if any(map(str.isspace, part)) and self._inner(part.lstrip("!"), is_prose=True):
                     return True
-            if MADE not in pattern and may_name(pattern, PRIVILEGED) and "/" in pattern:
+            if not any(map(str.isspace, text)) and (_SET_OFF.search(text) or self._starts_privileged(text)):
                 return True
-        return False
+            if "/" in pattern and may_name(pattern, PRIVILEGED) and (MADE not in pattern or _has_letters(pattern)):
+                return True
+        return self._substitutes_privileged(word)
+
+    def _starts_privileged(self, text: str) -> bool:
+        """Whether an argument of one word starts a command behind a sign: ``alias.x=!$A`` of git, ``exec=/bin/d*s``."""
+        _, shriek, command = text.rpartition("!")
+        if shriek and _SHELL_SIGN.search(command):
+            return self._inner(command)
+        words = [word for simple in read_commands(text.rpartition("=")[2]).commands[:1] for word in simple.words[:1]]
+        patterns = [pattern for word in words for pattern in braces_out(word.pattern) if "/" in pattern]
+        return any(_has_letters(pattern) and may_name(pattern, PRIVILEGED) for pattern in patterns)
+
+    def _substitutes_privileged(self, word: Word) -> bool:
+        """Whether a word holds substitutions that a quote protects from this shell, and from nothing behind it."""
+        return any(self._inner(one) for one in substituted(word.text)) if _SUBSTITUTION.search(word.text) else False
+
+    def _runs_an_option(self, options: tuple[str, ...], arguments: Sequence[Word]) -> bool:
+        """Whether the value of an option, which its program runs, names one of other rights."""
+        return any(
+            one.text.startswith(options) and (self._names_privileged(one) or (two and self._names_privileged(two)))
+            for one, two in zip_longest(arguments, arguments[1:])
+        )
 
     def _holds_privileged(self, word: Word) -> bool:
         """Whether the value of an assignment does."""
-        assigned = _ASSIGNMENT.fullmatch(word.text)
+        assigned = ASSIGNMENT.fullmatch(word.text)
         value = assigned[2] if assigned is not None else ""
         return value.rpartition("/")[2].lower() in PRIVILEGED or self._inner(value)
 
-    def _wraps_privileged(self, name: str, arguments: Sequence[Word]) -> bool:
+    def _wraps_privileged(self, name: str, arguments: Sequence[Word], chain: int) -> bool:
         """Whether what a wrapper runs is of other rights; any of its words may be it, when options are not known."""
-        if any(self._names_privileged(one) for one in arguments):
+        if not chain and any(self._names_privileged(one) for one in arguments):
             return True
-        options, skipped = WRAPPERS[name]
-        rest = list(arguments)
-        while rest and (rest[0].text.startswith("-") or _ASSIGNMENT.fullmatch(rest[0].text) or skipped):
-            word = rest.pop(0)
-            if word.text in options and rest:
-                rest.pop(0)
-            elif not word.text.startswith("-") and not _ASSIGNMENT.fullmatch(word.text):
-                skipped -= 1
-        if name == "xargs" and (_replaces(arguments, rest) or (rest and _ends_open(rest))):
-            return True
-        return self._is_privileged(rest)
+        rest = unwrapped(name, arguments)
+        if name in ("xargs", "parallel"):
+            if ends_open(rest) and (rest or name == "parallel"):
+                return True
+            rest = replaced(marks_of(name, arguments), rest)
+        return self._is_privileged(rest, chain=chain + 1)
 
     def _shell_runs_privileged(self, name: str, arguments: Sequence[Word]) -> bool:
         runs_text = name in ("eval", "trap") or any(re.fullmatch(r"-\w*c", one.text) for one in arguments)
@@ -238,53 +311,89 @@ class _Line:
     def _gives_source(self) -> bool:
         """Whether a program of another language reads its source here."""
         pairs = zip(self._commands, self._heads, strict=True)
-        return any(_programs(head) & CODE and (one.is_fed or one.inputs or one.is_filled) for one, head in pairs)
+        return any(programs_of(head) & CODE and (one.is_fed or one.inputs or one.is_filled) for one, head in pairs)
 
     # --- 2: texts that are run ---
 
     def _runs_what_it_says(self) -> bool:
         """Whether a command of the line runs a text that another one writes, or that it is given."""
-        return any(self._reads_commands(simple, head) for simple, head in zip(self._commands, self._heads, strict=True))
+        reads = any(programs_of(head) & (SHELLS | CODE | {"xargs", "parallel"}) for head in self._heads)
+        return reads or self._runs_what_was_made()
 
-    def _reads_commands(self, simple: Simple, head: Sequence[Word]) -> bool:
-        programs = _programs(head)
-        if programs & (SHELLS | CODE | {"xargs", "parallel"}):
+    def _runs_what_was_made(self) -> bool:
+        """Whether a command runs a file that another one makes, as far as its name tells."""
+        if len(self._made_files) > MOST_MADE:
             return True
-        return any(word.text.rpartition("/")[2] in self._targets for word in head[:1])
+        return bool(self._made_files) and any(
+            self._runs_one_of(self._made_files - own, simple, head)
+            for own, simple, head in zip(self._made_by, self._commands, self._heads, strict=True)
+        )
+
+    def _runs_one_of(self, made: frozenset[str], simple: Simple, head: Sequence[Word]) -> bool:
+        programs = programs_of(head)
+        started = [
+            found[2] for word in simple.words if (found := ASSIGNMENT.fullmatch(word.text)) and found[1] in STARTUP
+        ]
+        names = {
+            text.rpartition("/")[2].lower()
+            for text in (*started, *(simple.sources if programs & {*SHELLS, "exec"} else ()))
+        }
+        names |= {name for program in programs for name in UNASKED.get(program, ())}
+        is_wide = programs & {*SHELLS, *WRAPPERS, "find"}
+        ran = [pattern for word in (head if is_wide else head[:1]) for pattern in braces_out(word.pattern)]
+        if not made.isdisjoint(names) or any(may_name(pattern, made) for pattern in ran):
+            return True
+        return not programs & READERS and any(speaks_of(made, word.text) for word in head[1:])
 
     def _is_hidden(self) -> bool:
         """Whether what is run is made by something else than a text that stands here."""
         pairs = list(zip(self._commands, self._heads, strict=True))
-        readers = [(one, head) for one, head in pairs if _programs(head) & (SHELLS - {"ssh"})]
+        readers = [(one, head) for one, head in pairs if programs_of(head) & (SHELLS - {"ssh"})]
         if any(one.is_filled for one, _ in readers):
             return True
-        others = [head for one, head in pairs if head and not _programs(head) & SHELLS]
-        is_literal = all(_programs(head) <= LITERAL for head in others)
+        others = [head for one, head in pairs if head and not programs_of(head) & SHELLS]
+        is_literal = all(programs_of(head) <= LITERAL and not is_odd(head) for head in others)
         has_pipe = any(one.is_fed for one, _ in pairs)
+        if not is_literal and any(one.is_fed and self._starts_others(head) for one, head in pairs):
+            return True
         if has_pipe and any(self._takes_commands(one, head) for one, head in readers):
             return not is_literal or any(word.is_made for head in others for word in head)
-        made_here = self._targets | {
-            word.text.rpartition("/")[2] for head in others if _programs(head) & COPIES for word in head[1:]
-        }
-        run = {word.text.rpartition("/")[2] for _, head in readers for word in head[1:]}
-        run |= {head[0].text.rpartition("/")[2] for head in others if head}
-        writes = made_here & run
-        return bool(writes) and (not is_literal or any(word.is_made for head in others for word in head))
+        return self._runs_what_was_made() and (not is_literal or any(word.is_made for head in others for word in head))
+
+    @staticmethod
+    def _starts_others(head: Sequence[Word]) -> bool:
+        """Whether a program of another language starts others, which may be what it reads."""
+        return bool(programs_of(head) & CODE) and any(_STARTS.search(word.text) for word in head[1:])
 
     @staticmethod
     def _takes_commands(simple: Simple, head: Sequence[Word]) -> bool:
         """Whether a shell reads its commands from its input: it has no script, or says that it is the input."""
-        scripts = [word.text for word in head[1:] if not word.text.startswith("-") and word.text not in SHELLS]
-        return not scripts or any(one in ("/dev/stdin", "/proc/self/fd/0", "/dev/fd/0") for one in scripts)
+        at = next((at for at, word in enumerate(head) if program_of(word) in SHELLS), 0)
+        scripts = [word.text for word in head[at + 1 :] if not word.text.startswith("-") and word.text not in SHELLS]
+        return not scripts or any(_INPUT.search(one) for one in scripts)
 
-    def _says_privileged(self) -> bool:
-        """Whether a text that stands in the line would run a program of other rights."""
+    def _stores_privileged(self) -> bool:
+        """Whether a variable gets a text whose substitutions run one: arithmetic and prompts look into variables."""
+        storing = [head for head in self._heads if programs_of(head) & (STORING | {"printf"})]
+        if any(word.text in PROMPTS | STARTUP for head in storing for word in head[1:]):
+            return True
+        keeps = any(programs_of(head) & STORING for head in storing) or any(simple.targets for simple in self._commands)
+        return keeps and any(
+            self._inner(each) for text in self._said() if _SUBSTITUTION.search(text) for each in substituted(text)
+        )
+
+    def _said(self) -> set[str]:
+        """The texts that stand in the line, as they are and as they are written."""
         said: list[str] = []
         whole = ""
         for simple, head in zip(self._commands, self._heads, strict=True):
             said += [*simple.inputs, " ".join(word.text for word in head[1:]), *(word.text for word in head[1:])]
-            whole += _written(head)
-        texts = {each for text in [*said, whole] for each in (text, decoded(text)) if each}
+            whole += written(head)
+        return {each for text in [*said, whole] for each in (text, decoded(text)) if each}
+
+    def _says_privileged(self) -> bool:
+        """Whether a text that stands in the line would run a program of other rights."""
+        texts = self._said()
         is_prose = not any(simple.is_fed or simple.inputs for simple in self._commands)
         return any(self._inner(text, is_prose=is_prose) for text in texts)
 
@@ -294,70 +403,14 @@ def _gives_value(text: str, variable: str) -> bool:
     return re.search(rf"(?<![\w$])(?<!\$\{{){variable}(?!\w)", text) is not None
 
 
-def _written(head: Sequence[Word]) -> str:
-    """What ``echo`` or ``printf`` writes."""
-    words = [word.text for word in head]
-    if words[:1] == ["echo"]:
-        while len(words) > 1 and re.fullmatch(r"-[neE]+", words[1]):
-            words.pop(1)
-        return " ".join(words[1:]) + ("" if any(re.fullmatch(r"-\w*n\w*", word.text) for word in head[1:]) else "\n")
-    if words[:1] != ["printf"] or len(words) < 2:
-        return ""
-    form, arguments, written = decoded(words[1]), words[2:], ""
-    for _ in range(MOST_ROUNDS):
-        written += re.sub(r"%[-\d.]*[sbq]", lambda _: arguments.pop(0) if arguments else "", form)
-        if not arguments or "%" not in form:
-            break
-    return written
+def _parts(text: str) -> set[str]:
+    """What of an argument may be a command of its own: all of it, the value of an option, what follows a sign."""
+    letters = range(2, 5) if re.match(r"-[^-]", text) else range(0)
+    parts = {text, text.partition("=")[2], text.rpartition("=")[2], text.rpartition("!")[2], text.rpartition("::")[2]}
+    return {part for part in parts | {text[at:] for at in letters} if part}
 
 
-def _head(words: Sequence[Word]) -> Sequence[Word]:
-    """A simple command without what the grammar puts in front of it."""
-    at = 0
-    while at < len(words):
-        text = words[at].text
-        if words[at].pattern == "function":
-            at += 2
-        elif (words[at].pattern in RESERVED and not words[at].is_made) or _ASSIGNMENT.fullmatch(text):
-            at += 1
-        else:
-            break
-    return words[at:]
-
-
-def _programs(head: Sequence[Word]) -> set[str]:
-    """The programs that a command may run: its own, and those behind wrappers."""
-    if not head:
-        return set()
-    first = _program(head[0])
-    if first not in WRAPPERS and first != "find":
-        return {first, _SUFFIX.sub("", first)} - {""} if _SUFFIX.sub("", first) in CODE else {first}
-    behind = {_program(word) for word in head[1:]} & (SHELLS | CODE | set(WRAPPERS))
-    return {first} | (behind - {"."})  # a folder, where it is no command
-
-
-def _program(word: Word) -> str:
-    """The name without its folder; names are the same in any case on some file systems."""
-    return text_of(braces_out(word.pattern)[0]).rpartition("/")[2].lower()
-
-
-def _rest_of_braces(word: Word) -> list[Word]:
-    """The words that braces make of the first one, behind it."""
-    return [Word(pattern, word.names, word.is_opaque) for pattern in braces_out(word.pattern)[1:]]
-
-
-def _behind(words: Sequence[Word], options: Sequence[str]) -> list[Word]:
-    found = [at for at, word in enumerate(words) if word.text in options]
-    return list(words[found[0] + 1 :]) if found else []
-
-
-def _replaces(arguments: Sequence[Word], rest: Sequence[Word]) -> bool:
-    """Whether ``xargs`` puts what it reads in the place of the program."""
-    marks = [two.text for one, two in pairwise(arguments) if one.text == "-I"]
-    marks += [one.text[2:] or "{}" for one in arguments if re.match(r"-[Ii]", one.text) and one.text != "-I"]
-    return bool(rest) and any(mark and mark in rest[0].text for mark in marks)
-
-
-def _ends_open(rest: Sequence[Word]) -> bool:
-    """Whether a chain of wrappers ends without a program, so that the next word read is one."""
-    return all(_program(word) in WRAPPERS or _program(word) in SHELLS or word.text.startswith("-") for word in rest)
+def _has_letters(pattern: str) -> bool:
+    """Whether the last part of a pattern is more than a sign for anything."""
+    leaf = pattern.rpartition("/")[2]
+    return MADE not in leaf and len(re.findall(r"\w", re.sub(r"\[[^]]*\]", "", leaf))) > 1

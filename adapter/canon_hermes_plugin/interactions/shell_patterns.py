@@ -60,6 +60,8 @@ def _braced(pieces: list[str]) -> Iterator[list[str]]:
 
 def _first_braces(pieces: list[str]) -> tuple[int, int, list[list[str]]] | None:
     """The first braces that hold more than one part, or a range: where they stand, and the parts."""
+    if pieces.count("{") > MOST:
+        raise TooMany
     for start, piece in enumerate(pieces):
         if piece != "{":
             continue

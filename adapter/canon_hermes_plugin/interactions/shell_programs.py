@@ -7,7 +7,22 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CODE", "COPIES", "LITERAL", "PRIVILEGED", "READERS", "RESERVED", "SHELLS", "WRAPPERS"]
+__all__ = [
+    "CODE",
+    "COPIES",
+    "EVALUATING",
+    "LITERAL",
+    "PRIVILEGED",
+    "PROMPTS",
+    "READERS",
+    "RESERVED",
+    "RUNNING_OPTIONS",
+    "SHELLS",
+    "STARTUP",
+    "STORING",
+    "UNASKED",
+    "WRAPPERS",
+]
 
 
 def _names(text: str) -> frozenset[str]:
@@ -16,6 +31,7 @@ def _names(text: str) -> frozenset[str]:
 
 PRIVILEGED: Final = _names("""
     sudo doas pkexec su runuser run0 dzdo pfexec gosu su-exec gksu gksudo kdesu kdesudo machinectl
+    sudo-rs su-rs ksu sux lxsudo beesu systemd-run setuidgid s6-setuidgid
 """)
 
 # Words of the grammar behind which a command begins.
@@ -72,6 +88,31 @@ READERS: Final = _names("""
     whereis type test [ [[ true false : cd pushd popd mkdir rmdir rm touch diff cmp comm sort uniq cut tr nl basename
     dirname realpath readlink du df date sleep exit return pwd id whoami groups hostname uname
 """)
+
+# Those that do more: with an option they run its value, in however few letters it is written.
+RUNNING_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "sort": ("--c",),
+    "man": ("-P", "-H", "--p", "--h"),
+    "rg": ("--pre", "--hostname-bin"),
+}
+
+# Parts of the shell that look into an argument, or into the value of a variable, for what they can substitute.
+EVALUATING: Final = _names("[[ [ test let declare typeset local export readonly unset printf read mapfile readarray")
+
+# Files that a program runs without being told; lower-case.
+UNASKED: Final[dict[str, frozenset[str]]] = {
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh"), _names(".bashrc .bash_profile .bash_login .profile .zshrc")),
+    **dict.fromkeys(("make", "gmake"), _names("makefile gnumakefile")),
+}
+
+# Variables that name a file which a shell runs when it starts.
+STARTUP: Final = _names("BASH_ENV ENV")
+
+# Variables in which a shell looks for substitutions by itself.
+PROMPTS: Final = _names("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND")
+
+# They put what they read into a variable.
+STORING: Final = _names("read mapfile readarray")
 
 # What they write is what stands in the command itself.
 LITERAL: Final = _names("echo printf cat : true sleep cd set")

@@ -13,13 +13,15 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-__all__ = ["MADE", "Reading", "Simple", "Word", "decoded", "read_commands"]
+__all__ = ["MADE", "Reading", "Simple", "Word", "decoded", "read_commands", "substituted"]
 
 MADE: Final = "\0"  # in a pattern: something that is known only at run time
 _NAME: Final = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*")
 _CASE: Final = re.compile(r"(?:^|[;&|({\n]|\b(?:do|then|else|if|while|until)\b)\s*case\b")
 _FILE_NUMBER: Final = re.compile(r"\d+|\{\w+\}")  # the number, or the name of one, of the file that is redirected
+_LINE: Final = 1_000  # ours: letters of a calculation; a longer one is not judged
+_GOES_ON: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")  # a backslash that nothing protects, at the end
 _SPECIAL: Final = frozenset("*?[]{},.\\" + MADE)
 _ESCAPES: Final = {
     "n": "\n",
@@ -32,7 +34,10 @@ _ESCAPES: Final = {
     "e": "\x1b",
     "E": "\x1b",
 }
-_CODED: Final = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})")
+_CODED: Final = re.compile(
+    r"x(\{[0-9A-Fa-f]+\}?|[0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})"
+)
+_BLANKS: Final = " \t"  # a shell knows no others; what else looks like one is a letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class Simple:
     Attributes:
         inputs: the texts that it reads: here-documents, and the word behind ``<<<``.
         targets: the files that it writes.
+        sources: those that it reads by a redirection.
         is_fed: it reads what another command writes.
         is_filled: a part of what it reads is made, or comes out of another command's hands as a file.
     """
@@ -75,6 +81,7 @@ class Simple:
     words: tuple[Word, ...]
     inputs: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     is_fed: bool = False
     is_filled: bool = False
 
@@ -108,6 +115,7 @@ class _Reader:
     _words: list[Word] = field(default_factory=list)
     _inputs: list[str] = field(default_factory=list)
     _targets: list[str] = field(default_factory=list)
+    _sources: list[str] = field(default_factory=list)
     _letters: list[str] = field(default_factory=list)
     _names: set[str] = field(default_factory=set)
     _documents: list[tuple[bool, str, str]] = field(default_factory=list)  # of the line: quoted or not, end, sign
@@ -117,6 +125,7 @@ class _Reader:
     _is_fed: bool = False
     _is_filled: bool = False
     _purpose: str = ""  # what the word is that comes: of a redirection, its sign
+    _purpose_at: int = 0  # where that word may begin
 
     def read(self) -> Reading:
         while self.at < len(self.text):
@@ -135,6 +144,12 @@ class _Reader:
                 following = self.text[self.at : self.at + 1]
                 self.at += following in ("|", "&") and following != ""
                 self._is_fed = following != "|"
+            case "(" if not self._in_word and self.text.startswith("(", self.at):
+                self._end_command()
+                self._calculation()
+            case "(" if self._letters and self._letters[-1] in ("?", "*", "+", "@", "!"):
+                self._made()  # a pattern of ``extglob``; or a subshell, and then its commands follow
+                self._end_command()
             case ";" | "&" | "(" | ")":
                 self._end_command()
             case "<" | ">":
@@ -151,7 +166,7 @@ class _Reader:
                 self._substituted(self._backticked())
             case "#" if not self._in_word:
                 self.at = _found(self.text, "\n", self.at)
-            case _ if char.isspace():
+            case _ if char in _BLANKS:
                 self._end_word()
             case _:
                 self._add(char)
@@ -184,23 +199,34 @@ class _Reader:
                     self._is_filled |= word.is_made
                 case "<<" | "<<-":
                     self._documents.append((self._is_quoted, word.text, self._purpose))
+                    if re.search(r"[$`]", self.text[self._purpose_at : self.at]):  # it stands for itself there
+                        self.is_whole = False
                 case _ if ">" in self._purpose:
                     self._targets.append(word.text)
+                    self.is_whole &= "{" not in self._letters  # some shells multiply it out
+                case _:
+                    self._sources.append(word.text)
             self._purpose = ""
         self._letters, self._names, self._in_word, self._is_opaque, self._is_quoted = [], set(), False, False, False
 
     def _end_command(self) -> None:
         self._end_word()
         self._purpose = ""
-        if self._words or self._inputs or self._targets:
-            simple = Simple(
-                tuple(self._words), tuple(self._inputs), tuple(self._targets), self._is_fed, self._is_filled
-            )
-            self.commands.append(simple)
-            self._words, self._inputs, self._targets = [], [], []
+        if self._words or self._inputs or self._targets or self._sources:
+            redirected = (tuple(self._inputs), tuple(self._targets), tuple(self._sources))
+            self.commands.append(Simple(tuple(self._words), *redirected, self._is_fed, self._is_filled))
+            self._words, self._inputs, self._targets, self._sources = [], [], [], []
             self._is_fed = self._is_filled = False
 
+    def _calculation(self) -> None:
+        """``((`` begins one, or two subshells; it is read as the latter where both would read the same."""
+        near = self.text[self.at : self.at + _LINE].partition("\n")[0].partition("))")[0]
+        if len(near) == _LINE or re.search(r"(?:^|\s)#|<<|['\"`\\]", near):
+            self.is_whole = False
+
     def _redirect(self, char: str) -> None:
+        if char == "<" and ("[" in self._letters or self.text.startswith("\\\n", self.at)):
+            self.is_whole = False  # a shift in the index of an array; or a sign that is cut in two
         if _FILE_NUMBER.fullmatch("".join(self._letters)):
             self._letters, self._in_word = [], False
         self._end_word()
@@ -214,7 +240,7 @@ class _Reader:
         if self.text[self.at : self.at + 1] == "(":  # <(...) is a command of its own
             self._is_filled = True
         else:
-            self._purpose = sign
+            self._purpose, self._purpose_at = sign, self.at
 
     def _read_documents(self) -> None:
         """The here-documents whose line has ended. Source: POSIX 2.7.4."""
@@ -223,6 +249,9 @@ class _Reader:
             lines: list[str] = []
             while self.at < len(self.text):
                 line, self.at = self._line()
+                while not is_quoted and self.at < len(self.text) and _GOES_ON.search(line):
+                    more, self.at = self._line()
+                    line = line[:-1] + more
                 if (line.lstrip("\t") if sign == "<<-" else line) == end:
                     break
                 lines.append(line)
@@ -232,7 +261,7 @@ class _Reader:
             body = "\n".join(lines)
             if self.commands:
                 last = self.commands[-1]
-                made = () if is_quoted else _substitutions(body)
+                made = () if is_quoted else substituted(body)
                 self.inner.extend(made)
                 is_filled = last.is_filled or bool(made) or (not is_quoted and "$" in body)
                 self.commands[-1] = replace(last, inputs=(*last.inputs, body), is_filled=is_filled)
@@ -251,15 +280,16 @@ class _Reader:
         inside, self.at = self.text[self.at : found], found + 1
         return inside
 
-    def _backticked(self) -> str:
+    def _backticked(self, *, in_quotes: bool = False) -> str:
         """Up to the next backtick that no backslash protects; inside, such backslashes are taken away."""
+        protected = ("`", "\\", "$", '"') if in_quotes else ("`", "\\", "$")
         letters: list[str] = []
         while self.at < len(self.text):
             char = self.text[self.at]
             self.at += 1
             if char == "`":
                 return "".join(letters)
-            if char == "\\" and self.text[self.at : self.at + 1] in ("`", "\\", "$"):
+            if char == "\\" and self.text[self.at : self.at + 1] in protected:
                 char = self.text[self.at]
                 self.at += 1
             letters.append(char)
@@ -284,7 +314,7 @@ class _Reader:
             elif char == "$":
                 self._expansion(in_quotes=True)
             elif char == "`":
-                self._substituted(self._backticked())
+                self._substituted(self._backticked(in_quotes=True))
             else:
                 self._quoted(char)
         self.is_whole = False
@@ -293,17 +323,21 @@ class _Reader:
 
     def _expansion(self, *, in_quotes: bool) -> None:
         following = self.text[self.at : self.at + 1]
+        if following == "[" or self.text.startswith("\\\n", self.at):
+            self.is_whole = False  # an old form of arithmetic; or a sign that is cut in two
         if following == "(":
             self.at += 1
-            self._substituted(self._bracketed("(", ")"))
+            self._substituted(self._bracketed("(", ")", quotes=True))
         elif following == "{":
             self.at += 1
-            inside = self._bracketed("{", "}")
-            if _PLAIN.fullmatch(inside):
-                self._made(inside)
+            inside = self._bracketed("{", "}", quotes=not in_quotes)
+            if inside.endswith("@P") or (in_quotes and "'" in inside):
+                self.is_whole = False  # a prompt runs what it holds; and whether that is a quote, depends
+            if _PLAIN.fullmatch(inside) or not self.is_whole:
+                self._made(inside if self.is_whole else None)
                 return
             self.inner.append(inside.partition("-")[2])  # ${x:-default} may be a command
-            self.inner.extend(_substitutions(inside))
+            self.inner.extend(substituted(inside))
             self._made()
         elif following == "'" and not in_quotes:
             self.at += 1
@@ -322,8 +356,12 @@ class _Reader:
         self.inner.append(command)
         self._made()
 
-    def _bracketed(self, opening: str, closing: str) -> str:
-        """Up to the bracket that closes; those in quotes and comments do not count."""
+    def _bracketed(self, opening: str, closing: str, *, quotes: bool) -> str:
+        """Up to the bracket that closes; those in quotes and comments do not count.
+
+        Args:
+            quotes: single quotes are some.
+        """
         start, depth = self.at, 1
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -331,9 +369,9 @@ class _Reader:
             match char:
                 case "\\":
                     self.at += 1
-                case "'" | '"' if opening == "(" or char == '"':
+                case "'" | '"' if quotes or char == '"':
                     self._skip_quoted(char)
-                case "#" if opening == "(" and self.text[self.at - 2].isspace():
+                case "#" if opening == "(" and self.text[self.at - 2] in (*_BLANKS, "\n"):
                     self.at = _found(self.text, "\n", self.at)
                 case _ if char == opening:
                     depth += 1
@@ -362,6 +400,8 @@ class _Reader:
             elif char == "\\":
                 escaped = self.text[self.at : self.at + 1]
                 self.at += 1
+                if escaped == "'":  # the end, for a shell that does not know this form of quoting
+                    self.is_whole = False
                 if escaped == "c":  # a control character, which no name has
                     self.at += 1
                 self._quoted(_ESCAPES.get(escaped, escaped))
@@ -380,7 +420,7 @@ def decoded(text: str) -> str:
     )
 
 
-def _substitutions(text: str) -> list[str]:
+def substituted(text: str) -> list[str]:
     """The commands that stand in a text in which no quote counts."""
     reader = _Reader(text)
     while reader.at < len(text):
@@ -396,7 +436,8 @@ def _substitutions(text: str) -> list[str]:
 
 
 def _coded(found: re.Match[str]) -> str:
-    number = int(found[4], 8) if found[4] else int(found[1] or found[2] or found[3], 16)
+    number = int(found[4], 8) if found[4] else int((found[1] or found[2] or found[3]).strip("{}"), 16)
+    number &= 0xFF if found[1] else 0xFFFFFFFF  # bash takes the last byte of any number of digits
     return chr(number) if number <= 0x10FFFF else ""
 
 

@@ -44,6 +44,20 @@ def test_what_a_shell_would_run_with_other_rights(command: str) -> None:
     assert needs_owner(command)
 
 
+@pytest.mark.parametrize("name", ["sudo-rs", "su-rs", "ksu", "systemd-run"])
+def test_relatives_by_name(name: str) -> None:
+    """D19: what a system has instead of sudo, or beside it."""
+    assert needs_owner(f"/usr/bin/{name} id")
+    assert not needs_owner(f"echo {name}")
+
+
+@pytest.mark.parametrize("blank", ["\r", "\v", "\f", "\xa0", "\u3000", "\x1c"])
+def test_what_only_looks_like_a_blank_ends_no_word(blank: str) -> None:
+    """D19: a shell knows blank and tab, so behind any other sign ``#`` is a letter, and what follows it is run."""
+    assert needs_owner(f"echo a{blank}#; doas x")
+    assert not needs_owner("echo a\t#; doas x")
+
+
 @pytest.mark.parametrize("command", ["$X a", "$(which x) y", "`echo hi` x", "s${x}udo -i", "s$@udo x", "$1"])
 def test_a_program_that_is_made_at_run_time(command: str) -> None:
     """D19: nobody can tell what it will be, so the owner is asked."""
@@ -179,9 +193,13 @@ PIECES = st.sampled_from([*"'\"\\$`(){}<>&|;# \n=a-", "sudo", "$(", "${", "$'", 
     "command",
     [
         "echo a$X; bash b; " * 3_000, "bash " + "x" * 100_000, "eval \"eval 'eval \\\"a b\\\"'\" " * 400, "[" * 20_000,
-        "{a,{b,{c," * 200, "$(" * 3_000 + ")" * 3_000, "bash " + "'a b' " * 5_000,
+        "{a,{b,{c," * 200, "$(" * 3_000 + ")" * 3_000, "bash " + "'a b' " * 5_000, "env " * 9_000, "{a,b}" * 5_000,
+        "xargs -I% env % " * 2_000, "s\\x{0000000000" * 2_600, "cp a b; sh ?; " * 2_600, "${s" * 13_000,
     ],
-    ids=["long", "one word", "eval", "brackets", "braces", "substitutions", "arguments"],
+    ids=[
+        "long", "one word", "eval", "brackets", "braces", "substitutions", "arguments", "wrappers", "many braces",
+        "marks", "open braces", "files", "open expansions",
+    ],
 )  # fmt: skip
 def test_a_command_that_is_made_to_be_read_for_long(command: str) -> None:
     """The gateway's loop asks: however it is written, the answer comes soon."""
