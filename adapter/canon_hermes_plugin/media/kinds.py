@@ -11,6 +11,7 @@ Source: Canon adapter R4.4, R4.6, R4.9, R4.12; Canon wire 10.2, 10.3.
 from __future__ import annotations
 
 import mimetypes
+import re
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,10 +22,12 @@ __all__ = [
     "ANYTHING",
     "IMAGE_ENDINGS",
     "PDF",
+    "PICTURE_ENDINGS",
     "FileKind",
     "ending_of",
     "has_pdf_mark",
     "how_to_keep",
+    "looks_like_a_picture",
     "mime_of",
     "plain_mime",
     "signature_of",
@@ -36,6 +39,10 @@ PDF_WITHIN: Final = 1_024  # bytes; Canon wire 10.3
 
 AUDIO_ENDINGS: Final = frozenset({".m4a", ".mp3", ".ogg", ".opus", ".wav", ".webm", ".flac"})
 IMAGE_ENDINGS: Final = frozenset({".gif", ".jpeg", ".jpg", ".png", ".webp"})
+PICTURE_ENDINGS: Final = IMAGE_ENDINGS | {  # no host takes these, and phones and cameras make them
+    ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".dib", ".svg", ".svgz", ".ico", ".jxl", ".jp2", ".j2k", ".jfif",
+    ".jpe", ".apng", ".dng", ".raw", ".cr2", ".cr3", ".nef", ".arw", ".psd",
+}  # fmt: skip
 VIDEO_ENDINGS: Final = frozenset({".avi", ".mkv", ".mov", ".mp4", ".webm", ".3gp"})
 _MIME_OF_ENDING: Final = {".m4a": "audio/mp4", ".opus": "audio/ogg"}
 _SIGNATURES: Final = (
@@ -48,6 +55,9 @@ _SIGNATURES: Final = (
     (b"%PDF-", PDF),
     (b"BM", "image/bmp"),
 )
+_PICTURE_BRANDS: Final = re.compile(rb"heic|heix|hei[ms]|hev[cx]|he[vi][ms]|mif[12]|msf1|avi[fos]|jp[2xm] |crx ")
+_PICTURE_STARTS: Final = (b"\x00\x00\x00\x0cjP  ", b"\xff\x4f\xff\x51", b"\x00\x00\x00\x0cJXL ", b"\xff\x0a", b"8BPS")
+_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")  # RFC 6838, 4.2
 _HOST_TAKES: Final = {  # what every audited host accepts as a picture
     "image/jpeg": ".jpg",
     "image/png": ".png",
@@ -92,6 +102,16 @@ def signature_of(data: bytes) -> str | None:
     return next((mime for start, mime in _SIGNATURES if data.startswith(start)), None)
 
 
+def looks_like_a_picture(data: bytes) -> bool:
+    """Whether the first bytes are those of a picture, also of the kinds that no host takes for one."""
+    if (signature_of(data) or "").startswith("image/") or data.startswith(_PICTURE_STARTS):
+        return True
+    if data[4:8] == b"ftyp":
+        return _PICTURE_BRANDS.match(data, 8) is not None
+    start = data[:PDF_WITHIN]
+    return start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"<svg" in start.lower()
+
+
 def has_pdf_mark(data: bytes) -> bool:
     """Whether a reader of PDF would take it: the mark may stand behind other bytes."""
     return b"%PDF-" in data[:PDF_WITHIN]
@@ -116,8 +136,9 @@ def how_to_keep(mime: str, name: str, data: bytes) -> tuple[FileKind, str, str]:
     """Where the host keeps a file, the type that it is told, and the ending of the file.
 
     A picture that the host would refuse, or whose bytes are none, is a document of no particular type: the agent can
-    still look at it with a tool.
+    still look at it with a tool. So is what has a type that is no name of one.
     """
+    mime = mime if _TYPE.fullmatch(mime) else ANYTHING
     family, ending = mime.partition("/")[0], ending_of(name)
     if family == "image":
         proven = signature_of(data)

@@ -134,6 +134,8 @@ def read_file(path: str) -> bytes:
             raise FileMissing(f"there is no file {name}")
         with file.open("rb") as stream:
             data = stream.read(FILE_BYTES + 1)
+    except RuntimeError as error:  # the home of a person whom nobody knows
+        raise FileMissing(f"there is no file {name}") from error
     except OSError as error:
         raise FileMissing(f"the file {name} cannot be read: {error.strerror}") from error
     if len(data) > FILE_BYTES:

@@ -13,13 +13,13 @@ from enum import Enum
 
 from canon_hermes_plugin.media.kinds import (
     ANYTHING,
-    IMAGE_ENDINGS,
     PDF,
+    PICTURE_ENDINGS,
     ending_of,
     has_pdf_mark,
+    looks_like_a_picture,
     mime_of,
     plain_mime,
-    signature_of,
 )
 from canon_ops.settings.options import MediaDelivery, Options
 from canon_ops.wire.messages import Attachment
@@ -52,8 +52,8 @@ def is_protected(scope: Scope, attachment: Attachment, answered: str | None, dat
     """
     if scope is Scope.NONE:
         return False
-    mimes = (mime_of(attachment, answered, data), plain_mime(answered) or "", signature_of(data) or "")
-    if _declares_image(attachment) or any(mime.startswith("image/") for mime in mimes):
+    mimes = (mime_of(attachment, answered, data), plain_mime(answered) or "")
+    if _declares_image(attachment) or looks_like_a_picture(data) or any(mime.startswith("image/") for mime in mimes):
         return True
     return scope is Scope.VISUAL and (_declares_pdf(attachment) or PDF in mimes or has_pdf_mark(data))
 
@@ -75,7 +75,7 @@ def _declares_image(attachment: Attachment) -> bool:
     return (
         (plain_mime(attachment.mime_type) or "").startswith("image/")
         or attachment.kind.strip().lower() == "image"
-        or any(ending_of(name) in IMAGE_ENDINGS for name in (attachment.file_name, attachment.url))
+        or any(ending_of(name) in PICTURE_ENDINGS for name in (attachment.file_name, attachment.url))
     )
 
 

@@ -110,10 +110,10 @@ async def test_what_cannot_be_read_is_a_failed_result(box: CanonSandbox, tmp_pat
     async with hosted(box) as stage:
         results = [
             await stage.adapter.send_document(ROOM, str(path))
-            for path in (tmp_path / "gone.txt", empty, huge, tmp_path)
+            for path in (tmp_path / "gone.txt", empty, huge, tmp_path, "~nobody-of-this-name/x.txt")
         ]
 
-    assert [result.success for result in results] == [False] * 4
+    assert [result.success for result in results] == [False] * 5
     assert all(
         name in result.error for name, result in zip(("gone.txt", "empty.txt", "huge.bin"), results, strict=False)
     )
