@@ -40,8 +40,8 @@ PDF_WITHIN: Final = 1_024  # bytes; Canon wire 10.3
 AUDIO_ENDINGS: Final = frozenset({".m4a", ".mp3", ".ogg", ".opus", ".wav", ".webm", ".flac"})
 IMAGE_ENDINGS: Final = frozenset({".gif", ".jpeg", ".jpg", ".png", ".webp"})
 PICTURE_ENDINGS: Final = IMAGE_ENDINGS | {  # no host takes these, and phones and cameras make them
-    ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".dib", ".svg", ".svgz", ".ico", ".jxl", ".jp2", ".j2k", ".jfif",
-    ".jpe", ".apng", ".dng", ".raw", ".cr2", ".cr3", ".nef", ".arw", ".psd",
+    ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".dib", ".svg", ".svgz", ".ico", ".jxl", ".jp2", ".j2k",
+    ".jfif", ".jpe", ".apng", ".dng", ".raw", ".cr2", ".cr3", ".nef", ".arw", ".psd",
 }  # fmt: skip
 VIDEO_ENDINGS: Final = frozenset({".avi", ".mkv", ".mov", ".mp4", ".webm", ".3gp"})
 _MIME_OF_ENDING: Final = {".m4a": "audio/mp4", ".opus": "audio/ogg"}
