@@ -153,6 +153,21 @@ def heard_as_tool_result(stage: Stage, words: str) -> bool:
     )
 
 
+def picture_bytes(name: str, room: str) -> bytes:
+    """A picture like no other; what follows the end of one is nobody's business."""
+    return PNG + f"{name} of {room}".encode()
+
+
+def has_heard(stage: Stage, words: str) -> bool:
+    """Whether the model was told something as the words of a person."""
+    return any(words in request.user_text for request in stage.model.requests)
+
+
+def pictures_of(stage: Stage) -> list[bytes]:
+    """The pictures that the host has on its disk."""
+    return [file.read_bytes() for file in stage.home.path.glob("cache/images/*")]
+
+
 def test_words_go_into_the_running_turn(stage: Stage, work: Work) -> None:
     """S5.6, D12, D64 in a gateway: the model reads them with its tool's result; they leave the shelf, and are read."""
     room = room_of(stage)
@@ -200,6 +215,52 @@ def test_an_interruption_stops_the_turn(stage: Stage) -> None:
     assert (answer["text"], texts(stage, room)) == ("the new course", ["the new course"])
     assert states_of(stage.box, turn_id, room)[-1] == "interrupted"
     assert disposition(stage, room, second) == "accepted_now"
+
+
+def test_an_interruption_brings_its_picture(stage: Stage) -> None:
+    """S5.4, S4.4 in a gateway: the running turn ends without a word, and the picture is in the turn that comes next."""
+    room = room_of(stage)
+    _, turn_id = working(stage, room, "[say too late]", work=LONG_WORK)
+    data = picture_bytes("interrupt", room)
+    picture = stage.box.human.upload(data, mime_type="image/png", file_name="new.png", conversation_id=room)
+
+    second = say_into(stage, room, "Not that: [say seen instead]", intent="interrupt", attachments=[picture])
+    answer = answer_to(stage.box, second, timeout_s=LONG_S)
+
+    assert (answer["text"], texts(stage, room)) == ("seen instead", ["seen instead"])
+    assert states_of(stage.box, turn_id, room)[-1] == "interrupted"
+    assert pictures_of(stage).count(data) == 1
+    assert disposition(stage, room, second) == "accepted_now"
+
+
+def test_three_pictures_wait(stage: Stage, work: Work) -> None:
+    """S5.28, D60 in a gateway: however the host merges them, each picture reaches a turn once and leaves the shelf."""
+    room = room_of(stage)
+    first, _ = working(stage, room, "[say answer 0]", work=work)
+    pictures = [picture_bytes(f"{number}", room) for number in (1, 2, 3)]
+
+    waiting = [
+        say_into(
+            stage,
+            room,
+            f"[say answer {number}]",
+            attachments=[
+                stage.box.human.upload(data, mime_type="image/png", file_name=f"{number}.png", conversation_id=room)
+            ],
+        )
+        for number, data in enumerate(pictures, 1)
+    ]
+    wait_until(lambda: all(data in pictures_of(stage) for data in pictures), timeout_s=LONG_S)
+    work.end()
+    answer_to(stage.box, first, timeout_s=LONG_S)
+    wait_until(lambda: [disposition(stage, room, one) for one in waiting] == ["accepted_now"] * 3, timeout_s=LONG_S)
+    wait_until(lambda: all(has_heard(stage, f"[say answer {number}]") for number in (1, 2, 3)), timeout_s=LONG_S)
+    answer_to(stage.box, waiting[0], timeout_s=LONG_S)
+    stage.box.wait("idle", timeout_s=LONG_S)
+
+    assert [pictures_of(stage).count(data) for data in pictures] == [1, 1, 1]
+    assert texts(stage, room)[0] == "answer 0"
+    assert len(texts(stage, room)) == len(set(texts(stage, room)))
 
 
 def test_many_wait_their_turn(stage: Stage, work: Work, tmp_path: Path) -> None:
