@@ -92,6 +92,7 @@ class ModelOptions:
         default_answer: what is said when neither ``answers`` nor a directive decides; ``{text}`` is the user's text.
         model: the one model that is listed.
         context_length: what the listing says about it.
+        journal_entries: how many requests are remembered.
         ready_file: written atomically when the listener accepts.
     """
 
@@ -100,6 +101,7 @@ class ModelOptions:
     default_answer: str = "You said: {text}"
     model: str = "sandbox-model"
     context_length: int = 200_000
+    journal_entries: int = 20_000
     ready_file: Path | None = None
 
 

@@ -11,21 +11,17 @@ import gc
 import logging
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.support.borgee_boxes import borgee_box
 from tests.support.borgee_storm import SURVIVABLE, Storm, alive
 from tests.support.struck import table, unfired
+from tests.support.vitals import descriptors
 
 SLICE_S = 4.0
 LONG_S = float(os.environ.get("SOAK_S", "180"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-
-
-def descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
 
 
 def report(storm: Storm, seconds: float) -> str:

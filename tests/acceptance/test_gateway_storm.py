@@ -33,8 +33,9 @@ from tests.support.environments import CHECKOUT
 from tests.support.faults_met import faults_met
 from tests.support.gateways import Stage, canon_stage
 from tests.support.hosted_adapter import hosted, platform_config
-from tests.support.storm import Talk, resident_mb, talk_for
+from tests.support.storm import Talk, talk_for
 from tests.support.struck import reports, table, unfired
+from tests.support.vitals import resident_mb
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.host]

@@ -41,8 +41,21 @@ from canon_ops.sandbox.state import World
 from tests.support.asking import question_of, template_of
 from tests.support.files import PDF, PNG
 from tests.support.gateways import Stage, canon_stage, start_gateway
+from tests.support.homes import GatewayHome
 
-__all__ = ["ASKING", "STEPS", "Hits", "Kill", "Moment", "Outcome", "answer_questions", "crash", "schedule"]
+__all__ = [
+    "ASKING",
+    "STEPS",
+    "Hits",
+    "Kill",
+    "Moment",
+    "Outcome",
+    "answer_questions",
+    "crash",
+    "is_salvaged",
+    "schedule",
+    "unsettled",
+]
 
 ROOMS = 4
 BURSTS = 0.3  # of what is said comes three at once
@@ -406,7 +419,7 @@ def _wait_for_answers(stage: Stage, outcome: Outcome) -> None:
 def _look(stage: Stage, rooms: Sequence[str], outcome: Outcome) -> None:
     outcome.answers = {message: _answers_to(stage, message) for message in outcome.wanted}
     transcripts = [entry for room in (None, *rooms) for entry in stage.box.transcript(room)]
-    outcome.salvaged = [str(entry["text"]) for entry in transcripts if _is_salvaged(entry)]
+    outcome.salvaged = [str(entry["text"]) for entry in transcripts if is_salvaged(entry)]
     allowed = {"one final a turn", "one answer a message"}  # counted here, with their marks
     outcome.breaches = [f"{each.rule}: {each.what}" for each in stage.box.breaches() if each.rule not in allowed]
     for answer in outcome.wanted.values():
@@ -423,14 +436,19 @@ def _is_file_of_ours(entry: Mapping[str, Any]) -> bool:
     return entry["origin"] == "agent" and bool(entry["attachments"])
 
 
-def _is_salvaged(entry: Mapping[str, Any]) -> bool:
+def is_salvaged(entry: Mapping[str, Any]) -> bool:
     """Whether the server made a message of a node; requests and the receipts of their answers are its own, too."""
     return entry["origin"] == "server" and "turnTrail" in entry.get("metadata", {})
 
 
 def _left(stage: Stage) -> list[tuple[str, str]]:
-    path = state_path(stage.home.home.path)
+    asked = [(one["id"], "pending") for one in stage.box.human.interactions(state="pending")]
+    return unsettled(stage.home) + asked
+
+
+def unsettled(home: GatewayHome) -> list[tuple[str, str]]:
+    """What an adapter's own file says is not done yet: messages, answers, and questions to people."""
     sql = """SELECT item_id, state FROM inbox WHERE state <> 'settled' UNION ALL SELECT turn_id, state FROM outbox
         UNION ALL SELECT request_id, 'asked' FROM open_requests"""
-    rows = [tuple(row) for row in read_once(path, SCHEMA, lambda snapshot: snapshot.all(sql))]
-    return rows + [(one["id"], "pending") for one in stage.box.human.interactions(state="pending")]
+    path = state_path(home.home.path)
+    return [tuple(row) for row in read_once(path, SCHEMA, lambda snapshot: snapshot.all(sql))]

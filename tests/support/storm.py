@@ -20,7 +20,6 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from canon_ops.sandbox.server import CanonSandbox
@@ -37,7 +36,6 @@ __all__ = [
     "VERBS",
     "WEATHER",
     "Talk",
-    "resident_mb",
     "talk_for",
 ]
 
@@ -265,9 +263,3 @@ def _refusal_of(box: CanonSandbox, room: str, message: str) -> bool:
         for entry in reversed(list(box.engine.journal))
         if entry.path == "/messages/send"
     )
-
-
-def resident_mb(pid: int) -> float:
-    """What a process holds in memory, in megabytes."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1_024

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -73,7 +74,8 @@ class ModelSandbox:
     def __init__(self, options: ModelOptions | None = None) -> None:
         self.options = options or ModelOptions()
         self._script = Script(self.options.answers, default=self.options.default_answer)
-        self._requests: list[ModelRequest] = []
+        self._requests: deque[ModelRequest] = deque(maxlen=self.options.journal_entries)
+        self._decided = 0
         self._changed = threading.Condition()
         self.pauses = Pauses()
         self._thread: ServerThread | None = None
@@ -119,7 +121,7 @@ class ModelSandbox:
 
     @property
     def requests(self) -> list[ModelRequest]:
-        """Every completion request so far, oldest first."""
+        """The completion requests so far that are remembered, oldest first."""
         with self._changed:
             return list(self._requests)
 
@@ -143,9 +145,9 @@ class ModelSandbox:
     def decide(self, body: Json) -> ModelRequest:
         """Choose the answer to a request and log it, in one step."""
         with self._changed:
-            number = len(self._requests) + 1
-            plan = self._script.decide(body["messages"], scripted=bool(body.get("stream")), number=number)
-            request = ModelRequest(number, body, plan)
+            self._decided += 1
+            plan = self._script.decide(body["messages"], scripted=bool(body.get("stream")), number=self._decided)
+            request = ModelRequest(self._decided, body, plan)
             self._requests.append(request)
             self._changed.notify_all()
             return request

@@ -124,3 +124,12 @@ def test_ready_file_and_taken_port(tmp_path: Path) -> None:
         assert json.loads(ready.read_text()) == model.endpoints.as_dict()
     with socket.create_server(("127.0.0.1", 0)) as holder, pytest.raises(OutsideError, match="cannot be used"):
         ModelSandbox(ModelOptions(port=holder.getsockname()[1])).start()
+
+
+def test_the_newest_requests_are_remembered_under_their_numbers() -> None:
+    """A model that runs for days keeps no more of them than it was told, and counts on."""
+    with model_box(journal_entries=2) as model:
+        for text in ("first", "second", "third"):
+            ask(model, f"[say {text}]")
+
+        assert [(each.number, each.plan.text) for each in model.requests] == [(2, "second"), (3, "third")]
