@@ -20,7 +20,7 @@ class NotedSurfaces:
         self._inbox = inbox
 
     async def write_streaming(self, write: StreamingWrite) -> None:
-        if write.turn_id is not None:
+        if write.turn_id is not None and (write.text or write.blocks):  # what only empties a node shows nothing
             await self._inbox.shows(write.turn_id, write.conversation_id)
         await self._surfaces.write_streaming(write)
 
