@@ -26,7 +26,7 @@ from borgee_hermes.parts import Parts
 from borgee_hermes.ports import Commands, HostSession, Reply, context_words
 from borgee_hermes.runtime import BorgeeRuntime
 from canon_ops.errors import OutsideError
-from canon_ops.hermes.offering import forget_tool_checks
+from canon_ops.hermes.offering import NOTICE_MARK, forget_tool_checks
 from canon_ops.keyring.access import Keyring
 from canon_ops.operate.profile_key import key_of_borgee
 from canon_ops.runtime.clock import SystemClock
@@ -296,7 +296,7 @@ class _Port:
         return None if begun is None else int(begun.get(session_key, 0))
 
     def is_notice(self, answer: Any) -> bool:
-        return isinstance(answer, str) and answer.startswith(host_door.NOTICE_MARK)
+        return isinstance(answer, str) and answer.startswith(NOTICE_MARK)
 
     async def drain(self) -> None:
         while running := [task for task in self._adapter._background_tasks if not task.done()]:

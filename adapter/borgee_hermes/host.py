@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_MESSAGE_CHARS",
-    "NOTICE_MARK",
     "PLATFORM_NAME",
     "Host",
     "HostCommands",
@@ -37,7 +36,6 @@ __all__ = [
 ]
 
 PLATFORM_NAME: Final = "borgee"
-NOTICE_MARK: Final = "⏳"  # how a host that drains begins to say that it takes no turn; all audited versions
 MAX_MESSAGE_CHARS: Final = 4096  # doubly encoded, the longest text still fits a frame of 32 KiB; Borgee 6.3
 
 

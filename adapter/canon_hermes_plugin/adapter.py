@@ -184,7 +184,9 @@ def build_adapter_class(
             metadata: Any = None,
             **more: Any,
         ) -> Any:
-            return await send_file(self, chat_id, _wish(image_path, "image", caption, more), reply_to, metadata)
+            return await send_file(
+                self, chat_id, FileWish.of_file(image_path, "image", caption, more), reply_to, metadata
+            )
 
         async def send_voice(
             self,
@@ -195,7 +197,9 @@ def build_adapter_class(
             metadata: Any = None,
             **more: Any,
         ) -> Any:
-            return await send_file(self, chat_id, _wish(audio_path, "audio", caption, more), reply_to, metadata)
+            return await send_file(
+                self, chat_id, FileWish.of_file(audio_path, "audio", caption, more), reply_to, metadata
+            )
 
         async def send_video(
             self,
@@ -206,7 +210,9 @@ def build_adapter_class(
             metadata: Any = None,
             **more: Any,
         ) -> Any:
-            return await send_file(self, chat_id, _wish(video_path, "video", caption, more), reply_to, metadata)
+            return await send_file(
+                self, chat_id, FileWish.of_file(video_path, "video", caption, more), reply_to, metadata
+            )
 
         async def send_document(
             self,
@@ -218,7 +224,7 @@ def build_adapter_class(
             metadata: Any = None,
             **more: Any,
         ) -> Any:
-            wish = _wish(file_path, "file", caption, {**more, "file_name": file_name})
+            wish = FileWish.of_file(file_path, "file", caption, {**more, "file_name": file_name})
             return await send_file(self, chat_id, wish, reply_to, metadata)
 
         async def send_typing(self, chat_id: str, metadata: Any = None) -> None:
@@ -252,6 +258,16 @@ def build_adapter_class(
             self._port.busy.stopping(session_key)
             known = {} if metadata is None else {"metadata": metadata}  # Hermes 0.18 has none
             await super().interrupt_session_activity(session_key, chat_id, **known)
+
+        def set_message_handler(self, handler: Any) -> None:
+            """The host's own handler; its word that it takes no more messages is no answer to the one it got."""
+
+            async def handled(event: Any) -> Any:
+                answer = await handler(event)
+                unread = self._port.is_stopping() and not self._canon.has_run(_session_key(self, host, event.source))
+                return None if unread and self._port.door.is_notice(event, answer) else answer
+
+            super().set_message_handler(handled if handler is not None else None)
 
         def set_busy_session_handler(self, handler: Any) -> None:
             """The host hands its own handler over; ours stands in front of it."""
@@ -441,19 +457,6 @@ class _Port:
         event.delivery_intent = intent
         setattr(event, _ARRIVAL, Arrival.of(request))
         return event
-
-
-def _wish(path: str, kind: str, caption: str | None, more: Mapping[str, Any]) -> FileWish:
-    """A file of this machine; what else the host knows of it depends on who sends it."""
-    name, mime, duration_ms = more.get("file_name"), more.get("mime_type"), more.get("duration_ms")
-    return FileWish(
-        str(path),
-        kind,
-        caption=caption or "",
-        name=name if isinstance(name, str) and name else None,
-        mime=mime if isinstance(mime, str) else None,
-        duration_ms=duration_ms if isinstance(duration_ms, int) else None,
-    )
 
 
 def _fill(event: Any, request: Request, message_types: Mapping[str, Any]) -> None:

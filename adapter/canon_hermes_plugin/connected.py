@@ -201,6 +201,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         is_busy=port.is_busy,
         stop_now=port.stop_now,
         command_of=port.command_of,
+        is_stopping=port.is_stopping,
         clock=clock,
         rng=rng,
     )

@@ -166,13 +166,13 @@ class TurnDesk:
         finally:  # a run that is stopped in this very moment still owes its message an end
             self._take(registry.open_turn(self._turns, opening, now_ms=self._clock.now_ms()))
 
-    async def complete(self, session_key: str, outcome: str, *, put_off: bool = False) -> None:
+    async def complete(self, session_key: str, outcome: str, *, put_off: bool = False, cut_off: bool = False) -> None:
         """The run ended; returns once Canon has the answer, or cannot take it now, or there is none."""
         turn = self.running(session_key)
         if turn is None:
             return
         answered = self._answer_of(turn.id)
-        self.apply(turn.id, Ended(Outcome(outcome), put_off=put_off))
+        self.apply(turn.id, Ended(Outcome(outcome), put_off=put_off, cut_off=cut_off))
         await answered
 
     def knows(self, turn_id: TurnId) -> bool:

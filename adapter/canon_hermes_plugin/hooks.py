@@ -18,6 +18,7 @@ from canon_hermes_plugin.active import ACTIVE, ActiveSet
 from canon_hermes_plugin.turn.events import (
     ModelCalled,
     ModelFailed,
+    RunCut,
     SubagentStopped,
     ToolFinished,
     ToolStarted,
@@ -30,6 +31,7 @@ __all__ = [
     "activity_hooks",
     "model_called",
     "model_failed",
+    "run_cut",
     "subagent_stopped",
     "tool_finished",
     "tool_started",
@@ -37,7 +39,14 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-HOOK_NAMES = ("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error")
+HOOK_NAMES = (
+    "pre_tool_call",
+    "post_tool_call",
+    "subagent_stop",
+    "post_api_request",
+    "api_request_error",
+    "on_session_end",
+)
 
 
 def activity_hooks() -> ActivityHooks:
@@ -83,6 +92,11 @@ class ActivityHooks:
     def api_request_error(self, **call: Any) -> None:
         self._note(model_failed, call)
 
+    def on_session_end(self, *, interrupted: object = False, **_call: Any) -> None:
+        """The host calls this at the end of every run; only of one that it interrupted there is something to say."""
+        if interrupted and not self._in_delegated_child():
+            self._note(run_cut, {})
+
     def _note(self, read: Callable[[Mapping[str, Any]], TurnEvent], call: dict[str, Any]) -> None:
         try:
             members = self._active.members()
@@ -105,6 +119,11 @@ def model_called(call: Mapping[str, Any]) -> ModelCalled:
 def model_failed(call: Mapping[str, Any]) -> ModelFailed:
     """What ``api_request_error`` says: that it happened, to whom. The host may still ask again."""
     return ModelFailed(delegated=bool(call.get("delegated")))
+
+
+def run_cut(call: Mapping[str, Any]) -> RunCut:
+    """What ``on_session_end`` says of a run that was interrupted."""
+    return RunCut()
 
 
 def tool_started(call: Mapping[str, Any]) -> ToolStarted:

@@ -86,9 +86,11 @@ class Runs:
             self._put_off[message_id] = str(turn.id)
         elif turn is not None and message_id is not None and turn.has_no_trace:
             self._port.note_joined(message_id)
+        # The host calls a run that it cut off a success, and half an answer an answer; the next gateway runs it again.
+        cut_off = message_id is not None and self._ends() and turn is not None and turn.cut
         is_stopped = self._ends() or outcome == Outcome.CANCELLED
         self._port.run_ended(session_key, turn.unread if turn is not None else (), is_stopped=is_stopped)
-        await self._desk.complete(session_key, outcome, put_off=put_off)
+        await self._desk.complete(session_key, outcome, put_off=put_off, cut_off=cut_off)
         self._forget_follow_up(session_key)
         if not self._port.is_gate_open() or self._ends():
             return

@@ -414,6 +414,11 @@ class CanonRuntime:
         connected = self._connected
         return connected.intake.of(conversation_id, message_id) if connected is not None else ()
 
+    def has_run(self, session_key: str) -> bool:
+        """Whether the model was called in the run of this task, or of the session."""
+        turn = self._desk.running(session_key)
+        return turn is not None and turn.ran
+
     def has_open_turn(self, conversation_id: str) -> bool:
         """Whether a turn of ours is open there."""
         return self._desk.has_open_turn(conversation_id)

@@ -59,9 +59,12 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     Need(
         HOOKS,
         Use.VALUE,
-        "tool calls are shown as activity",
-        holds=("pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error"),
-        without="Canon shows less activity",
+        "tool calls are shown as activity; a run that a stop cut off is known",
+        holds=(
+            "pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error",
+            "on_session_end",
+        ),
+        without="Canon shows less activity; half an answer may count as one when the gateway stops",
     ),
     Need(
         "gateway.platform_registry:PlatformEntry",
@@ -159,6 +162,10 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
     overridden("on_processing_complete", "a turn closes", "event", "outcome"),
     overridden("get_pending_message", "a queued message gets a turn of its own", "session_key", is_async=False),
     overridden("interrupt_session_activity", "a stopped turn ends as that", "session_key", "chat_id", "metadata"),
+    overridden(
+        "set_message_handler", "what comes while the host goes down is not answered with a notice", "handler",
+        is_async=False,
+    ),
     overridden(
         "set_busy_session_handler", "a message's own intent is honoured in a busy session", "handler", is_async=False
     ),

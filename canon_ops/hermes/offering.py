@@ -21,9 +21,12 @@ from canon_ops.hermes.contract_both import TOOLS_ASKED_ANEW
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["PluginContext", "Subcommand", "audit_here", "forget_tool_checks", "register_refusal"]
+__all__ = ["NOTICE_MARK", "PluginContext", "Subcommand", "audit_here", "forget_tool_checks", "register_refusal"]
 
 logger = logging.getLogger(__name__)
+
+NOTICE_MARK: Final = "⏳"
+"""How a host that goes down begins to say that it takes no turn; all audited versions. It calls that a success."""
 
 _NO_OPTION: Final = "\0"  # no argument can begin with it
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,67 @@ def test_a_message_that_the_starting_host_only_queued_is_not_lost(tmp_path: Path
         stage.start_again()
 
         assert [answer.removeprefix(ANSWER_MARK) for answer in answers(stage, message)] == ["in the window"]
+
+
+@pytest.mark.parametrize(
+    ("script", "answered"),
+    [
+        pytest.param("[slow 20][say one two three four five six seven eight]", "one two three", id="half-streamed"),
+        pytest.param('[tool terminal {"command": "true"}][wait 20][say done]', "done", id="after-a-tool"),
+        pytest.param("[wait 20][say done]", "done", id="before-the-first-word"),
+    ],
+)
+@pytest.mark.long
+@pytest.mark.everywhere
+def test_a_message_whose_run_a_stop_cut_off_is_answered_once_and_marked(
+    tmp_path: Path, script: str, answered: str
+) -> None:
+    """X3, D37: SIGTERM in mid-turn, as each restart of a service sends it: no half answer stays, nor is there a second.
+
+    The host calls the run that it cut off a success, and resumes the session by itself.
+    """
+    with canon_stage(tmp_path, config=NO_GUARD) as stage:
+        answer_to(stage.box, stage.box.human.say(None, "[say ready]"))
+        asked = len(stage.model.requests)
+        message = stage.box.human.say(None, script)
+        stage.model.wait(asked + 1 + script.startswith("[tool"))
+        if script.startswith("[slow"):
+            stage.box.wait(lambda world: any(node.text for node in world.nodes.values()), timeout_s=30)
+
+        stage.gateway.stop()
+        before = [entry["text"] for entry in stage.box.transcript() if entry["origin"] != "human"]
+        stage.start_again()
+        (answer,) = answers(stage, message)
+        stage.box.wait("idle", timeout_s=30)
+
+        said = [entry["text"] for entry in stage.box.transcript() if entry["origin"] != "human"]
+        assert before == ["ready"]
+        assert answer.startswith(f"{ANSWER_MARK}{answered}")
+        assert said == ["ready", answer]
+        assert (stage.box.breaches(), unsettled(stage)) == ([], [])
+
+
+def test_what_is_said_while_a_gateway_goes_down_is_answered_by_the_next(tmp_path: Path) -> None:
+    """X1: the host answers it with a notice that it takes no more; nobody reads that, and nothing is lost."""
+    with canon_stage(tmp_path, config=NO_GUARD) as stage:
+        human = stage.box.human
+        people = [stage.box.endpoints.owner_id, "agent_sandbox"]
+        rooms = [human.open_conversation(people, kind="direct") for _ in range(20)]
+        answer_to(stage.box, human.say(None, "[say ready]"))
+        asked = len(stage.model.requests)
+        human.say(None, "[wait 20][say it holds the gateway up]")
+        stage.model.wait(asked + 1)
+
+        with ThreadPoolExecutor(1) as others:
+            stopping = others.submit(stage.gateway.stop)
+            said = []
+            for number, room in enumerate(rooms):
+                said.append(human.say(room, f"[say late {number}]"))
+                wait([stopping], timeout=0.05)
+            stopping.result()
+        stage.start_again()
+
+        found = [[text.removeprefix(ANSWER_MARK) for text in answers(stage, message)] for message in said]
+        stage.box.wait("idle", timeout_s=60)
+        assert found == [[f"late {number}"] for number in range(len(rooms))]
+        assert stage.box.breaches() == []

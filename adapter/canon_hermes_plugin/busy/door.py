@@ -19,6 +19,7 @@ from canon_hermes_plugin.host import command_name
 from canon_hermes_plugin.interactions.gate import Said, Verdict, Way
 from canon_hermes_plugin.interactions.typed import typed_command
 from canon_hermes_plugin.ports import Arrival
+from canon_ops.hermes.offering import NOTICE_MARK
 
 __all__ = ["Door", "Gate"]
 
@@ -89,6 +90,10 @@ class Door:
         """Whether a message that waits may say ``text`` from now on."""
         said = self._said(event, text)
         return said.command is None or self._gate.judge(said, session_key).way is not Way.REFUSE
+
+    def is_notice(self, event: Any, answer: Any) -> bool:
+        """Whether what the host says to a message is that it takes none; a command has its answer without a run."""
+        return isinstance(answer, str) and answer.startswith(NOTICE_MARK) and not self.command_of(event.text or "")[0]
 
     def command_of(self, text: str) -> tuple[str | None, str]:
         """The host's command that a text is, by the host's own name, and what stands behind it."""

@@ -8,6 +8,9 @@ not take it.
 A message whose room nobody has described waits until Canon has been asked: routed as a direct chat, a group would share
 one session among its members. It holds up its own conversation only.
 
+A host that goes down answers a new message with a notice, and that would be its answer. So nothing but commands is
+handed over from then on: what waits here is on the disk, and the next gateway has it as if it had just come.
+
 Source: Canon adapter R3.1, R3.9; defects D35, D59.
 """
 
@@ -17,7 +20,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from canon_hermes_plugin import binding
 from canon_hermes_plugin.inbound import corrections as corrections_
@@ -44,6 +47,7 @@ from canon_ops.wire.retry import reconnect_delays
 __all__ = ["Files", "Handing", "Stop"]
 
 ANYBODY = UserAccess(True, None)
+LOOK_EVERY_S: Final = 0.25
 logger = logging.getLogger(__name__)
 
 
@@ -91,6 +95,7 @@ class Handing:
         is_busy: whether the host runs something in a session.
         stop_now: stops what a message stops before the host has the message; False when it cannot.
         command_of: the command of the host's own registry that a text is, by its own name.
+        is_stopping: whether the gateway is on its way down.
     """
 
     def __init__(
@@ -111,6 +116,7 @@ class Handing:
         is_busy: Callable[[str], bool],
         stop_now: Callable[[Request], bool],
         command_of: Callable[[str], str | None],
+        is_stopping: Callable[[], bool],
         clock: Clock,
         rng: random.Random,
     ) -> None:
@@ -133,6 +139,7 @@ class Handing:
         self._is_busy = is_busy
         self._stop_now = stop_now
         self._command_of = command_of
+        self._is_stopping = is_stopping
         self._clock = clock
         self._rng = rng
         self._corrections = Corrections()
@@ -231,6 +238,7 @@ class Handing:
         if corrected is not None:
             await self._look_up(corrected)
             media = await self._files.take(corrected)
+            await self._while_stopping(corrected)
             corrected = self._corrected(corrected)  # that may have taken a while
         if corrected is None:
             self._files.let_go(wake.conversation_id, wake.created.message.id)
@@ -273,6 +281,11 @@ class Handing:
         died = remedy_for(item) is Remedy.AWAIT_ADOPTION
         text = noted(request.text) if died else request.text
         return replace(request, item_id=item.item_id, turn_id=item.turn_id, is_recovered=died, text=text)
+
+    async def _while_stopping(self, wake: Wake) -> None:
+        """Wait as long as the gateway goes down: to the end of this process, unless the host thinks better of it."""
+        while self._is_stopping() and self._command_of(wake.text.strip()) is None:
+            await self._clock.sleep(LOOK_EVERY_S)
 
     def _corrected(self, wake: Wake) -> Wake | None:
         """The message as its author left it; None when it was taken back."""

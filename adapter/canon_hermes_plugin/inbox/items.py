@@ -12,7 +12,9 @@ the first time. What is STARTED may have done anything: it is handed over again 
 done twice. What is SETTLED is never handed over again.
 
 That a run "succeeded" proves nothing: while the gateway starts, the host queues a message inside itself and reports
-success for it. So success settles an item only with evidence that the agent ran. Until then the item is HANDED.
+success for it. So success settles an item only with evidence that the agent ran. Until then the item is HANDED. A
+gateway that goes down cuts runs off and reports success for these too, and the next one resumes their sessions by
+itself: such an item stays STARTED, so that it is not run beside its own resumption.
 
 Source: decisions X1-X3; hermes-host 9.3.
 """
@@ -98,8 +100,8 @@ def after_run(outcome: Outcome, evidence: Evidence, *, is_stopping: bool) -> Sta
             return Settlement.SILENCE
         case Evidence.RAN:
             return Settlement.RAN
-    if outcome is Outcome.SUCCESS:
-        return State.HANDED
     if is_stopping:
         return State.STARTED
+    if outcome is Outcome.SUCCESS:
+        return State.HANDED
     return Settlement.FAILURE if outcome is Outcome.FAILURE else Settlement.CANCELLED

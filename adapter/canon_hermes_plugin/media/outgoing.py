@@ -13,7 +13,7 @@ import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import unquote
 
 from canon_hermes_plugin.media.captures import FILE_BYTES
@@ -63,6 +63,19 @@ class FileWish:
     name: str | None = None
     mime: str | None = None
     duration_ms: int | None = None
+
+    @classmethod
+    def of_file(cls, path: str, kind: str, caption: str | None, more: Mapping[str, Any]) -> Self:
+        """A file of this machine; what else the host knows of it depends on who sends it."""
+        name, mime, duration_ms = more.get("file_name"), more.get("mime_type"), more.get("duration_ms")
+        return cls(
+            str(path),
+            kind,
+            caption=caption or "",
+            name=name if isinstance(name, str) and name else None,
+            mime=mime if isinstance(mime, str) else None,
+            duration_ms=duration_ms if isinstance(duration_ms, int) else None,
+        )
 
 
 class Outgoing:

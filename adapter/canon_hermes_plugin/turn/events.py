@@ -29,6 +29,7 @@ __all__ = [
     "OutgoingFile",
     "PreviewEnded",
     "QueueChanged",
+    "RunCut",
     "Silenced",
     "Staged",
     "SteeringAccepted",
@@ -186,6 +187,11 @@ class ModelFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCut:
+    """The host has interrupted the run: what it says last may be half of it, and still counts as a success there."""
+
+
+@dataclass(frozen=True, slots=True)
 class SubagentStopped:
     """A delegated child reported back."""
 
@@ -258,11 +264,13 @@ class Ended:
     Attributes:
         handed_over: a follow-up continues in the same run, so the conversation's next state is the successor's.
         put_off: the host did not run the message but put it back into its queue: the turn begins again.
+        cut_off: the gateway goes down and took the run with it: its message is run again, and nothing said here stays.
     """
 
     outcome: Outcome
     handed_over: bool = False
     put_off: bool = False
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +301,7 @@ TurnEvent: TypeAlias = (
     | ToolFinished
     | ModelCalled
     | ModelFailed
+    | RunCut
     | SubagentStopped
     | PreviewEnded
     | Due

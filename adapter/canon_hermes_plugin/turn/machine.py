@@ -100,6 +100,7 @@ from canon_hermes_plugin.turn.events import (
     Outcome,
     PreviewEnded,
     QueueChanged,
+    RunCut,
     Silenced,
     Staged,
     SteeringAccepted,
@@ -161,7 +162,7 @@ def on_event(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
         case Phase.CLOSED:
             if isinstance(event, PreviewEnded) and turn.preview.in_flight:
                 ended = replace(turn, preview=previews.finished(turn.preview, delivered=event.delivered))
-                return Step(ended, (ClearNode(turn.id, turn.conversation_id),))
+                return Step(ended, (*_emptied(turn), ClearNode(turn.id, turn.conversation_id)))
     return Step(turn)
 
 
@@ -213,6 +214,8 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             return Step(*_beat(replace(turn, waiting=max(0, turn.waiting - 1)), TurnPhase.TOOL))
         case InterruptAsked():
             return Step(replace(turn, interrupted=True))
+        case RunCut():
+            return Step(replace(turn, cut=True))
         case Silenced() if not turn.unread:
             return Step(replace(turn, silenced=True, preview=previews.drop(turn.preview)))
         case SteeringAccepted(number=number, authority=authority):
@@ -373,6 +376,10 @@ def _end(turn: Turn, event: Ended, *, now_ms: int) -> Step:
         closed = replace(turn, phase=Phase.CLOSED, preview=previews.drop(turn.preview))
         put_off = TurnClosed(turn.id, turn.conversation_id, outcome, Evidence.NONE, goes_on=True)
         return Step(closed, (put_off,))
+    if event.cut_off:
+        cut = replace(turn, ended=replace(event, outcome=Outcome.CANCELLED))
+        step = _close(cut, Evidence.NONE, clear=turn.may_hold_node)
+        return Step(step.turn, (*_emptied(step.turn), *step.effects))
     if outcome is Outcome.SUCCESS or turn.silenced:
         return _flush(replace(turn, phase=Phase.FLUSHING), now_ms=now_ms)
     return _close(turn, Evidence.NONE, clear=turn.may_hold_node)
@@ -450,6 +457,12 @@ def _close(turn: Turn, evidence: Evidence, *, clear: bool) -> Step:
     turn = replace(turn, phase=Phase.CLOSED, candidate=None, files=(), preview=previews.drop(turn.preview))
     closed = TurnClosed(turn.id, turn.conversation_id, ended.outcome, evidence, ran=turn.ran)
     return Step(turn, (*cleared, *published, closed))
+
+
+def _emptied(turn: Turn) -> tuple[Effect, ...]:
+    """A run that was cut off leaves no text on its node, of which Canon would make a message: it is said again."""
+    is_said_again = _ending(turn).cut_off and turn.may_hold_node
+    return (RetireNode(turn.id, turn.conversation_id),) if is_said_again else ()
 
 
 def _closing_state(outcome: Outcome) -> TurnPhase:

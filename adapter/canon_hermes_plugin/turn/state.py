@@ -95,6 +95,7 @@ class Turn:
         unread: the numbers of words that were put into the turn and that its model has not read.
         steered_authority: the leave that came with the first of them.
         interrupted: this adapter interrupted the run.
+        cut: the host did.
         wake_ms: the earliest timer asked for that has not come.
         linger_ms: when the node may be deleted, in LINGERING; in DELIVERING, when a message that the host was told to
             repeat is left to the outbox, so that the conversation is free for another one (D54). 0 otherwise.
@@ -121,6 +122,7 @@ class Turn:
     unread: tuple[int, ...] = ()
     steered_authority: ReplyAuthority | None = field(default=None, repr=False)
     interrupted: bool = False
+    cut: bool = False
     wake_ms: int | None = None
     linger_ms: int = 0
     touched_ms: int = 0

@@ -14,6 +14,7 @@ import pytest
 from canon_hermes_plugin.active import ActiveSet
 from canon_hermes_plugin.adapter import adapter_class
 from canon_hermes_plugin.host import load_host
+from canon_ops.hermes.offering import NOTICE_MARK
 from canon_ops.hermes.platform_health import PlatformHealth, health_file
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.sandbox.options import CanonOptions
@@ -24,6 +25,8 @@ from tests.support.hosted_adapter import build, hosted, platform_config, until
 pytestmark = pytest.mark.host
 
 SHUTDOWN = {"suppressedStaleOutput": True}
+
+NOTICE = f"{NOTICE_MARK} Gateway is shutting down and is not accepting new work right now."
 
 
 @pytest.fixture
@@ -122,6 +125,34 @@ def test_a_runner_that_does_not_say_lets_nothing_be_settled(
     port = adapter._canon._port
 
     assert (port.is_gate_open(), port.is_stopping()) == (is_open, is_stopping)
+
+
+@pytest.mark.parametrize(
+    ("stops", "text", "answer", "ran", "heard"),
+    [
+        pytest.param(True, "hello", NOTICE, False, None, id="notice"),
+        pytest.param(False, "hello", NOTICE, False, NOTICE, id="the gateway stays"),
+        pytest.param(True, "hello", "done", False, "done", id="an answer"),
+        pytest.param(True, "hello", NOTICE, True, NOTICE, id="the agent's own words"),
+        pytest.param(True, "/status", NOTICE, False, NOTICE, id="a command's answer"),
+        pytest.param(True, "hello", None, False, None, id="nothing"),
+    ],
+)
+async def test_the_notice_of_a_host_that_goes_down_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, stops: bool, text: str, answer: str | None, ran: bool, heard: str | None
+) -> None:
+    """X1: what came between our look and the host's own is left to the next gateway."""
+    adapter = adapter_class()(platform_config())
+    adapter.gateway_runner = SimpleNamespace(_draining=stops, _startup_restore_in_progress=False)
+    monkeypatch.setattr(adapter._canon, "has_run", lambda _key: ran)
+
+    async def handler(_event: Any) -> str | None:
+        return answer
+
+    adapter.set_message_handler(handler)
+    source = adapter.build_source(chat_id="c1", chat_type="dm", user_id="u", user_name="Ann")
+
+    assert await adapter._message_handler(SimpleNamespace(text=text, source=source)) == heard
 
 
 # --- connecting ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.active import ActiveSet, LiveAuthority
 from canon_hermes_plugin.hooks import ActivityHooks
 from canon_hermes_plugin.media.captures import CanonInboundMedia
-from canon_hermes_plugin.turn.events import SubagentStopped, ToolFinished, ToolStarted, TurnEvent
+from canon_hermes_plugin.turn.events import RunCut, SubagentStopped, ToolFinished, ToolStarted, TurnEvent
 from canon_ops.settings.secret import Secret
 
 T = TypeVar("T")
@@ -178,3 +178,26 @@ def test_a_member_that_left_is_no_candidate() -> None:
 
     authority = active.live_authority()
     assert authority is not None and authority.api_key == Secret("2")
+
+
+@pytest.mark.parametrize(
+    ("said", "in_a_child", "noted"),
+    [
+        pytest.param({"interrupted": True, "completed": False}, False, [RunCut()], id="cut"),
+        pytest.param({"interrupted": False, "completed": True}, False, [], id="run-to-its-end"),
+        pytest.param({}, False, [], id="a-host-that-does-not-say"),
+        pytest.param({"interrupted": True}, True, [], id="a-childs"),
+    ],
+)
+def test_only_a_run_that_the_host_interrupted_is_told(
+    said: dict[str, bool], in_a_child: bool, noted: list[TurnEvent]
+) -> None:
+    """X3: the end of every other run says itself what it came to."""
+    adapter, active = Adapter(), ActiveSet()
+    active.join(adapter)
+    values = {"HERMES_SESSION_PLATFORM": "canon", "HERMES_SESSION_CHAT_ID": "c"}
+    hooks = ActivityHooks(lambda name: values.get(name, ""), lambda: in_a_child, active=active)
+
+    hooks.on_session_end(session_id="s", model="m", **said)
+
+    assert [event for _, _, event in adapter.noted] == noted

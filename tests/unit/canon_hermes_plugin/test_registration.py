@@ -24,7 +24,7 @@ from tests.unit.canon_hermes_plugin.conftest import BareContext, RecordingContex
 pytestmark = pytest.mark.host
 
 AUDITED = HostFacts("0.19.0", "3.11", "linux")
-HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error"]
+HOOKS = ["pre_tool_call", "post_tool_call", "subagent_stop", "post_api_request", "api_request_error", "on_session_end"]
 TOOLS = ["canon_runtime_control", "canon_communicate"]
 NETWORK_AND_TERMINAL = ("httpx", "websockets", "click", "rich", "questionary", "keyring", "starlette", "uvicorn")
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.inbound.gate import Media, Request, Wake
-from canon_hermes_plugin.inbound.handing import Handing
+from canon_hermes_plugin.inbound.handing import LOOK_EVERY_S, Handing
 from canon_hermes_plugin.inbound.inert import inert_name
 from canon_hermes_plugin.inbound.inflow import HELD, Inflow
 from canon_hermes_plugin.inbox import cursors
 from canon_hermes_plugin.inbox.cursors import GapKind
+from canon_hermes_plugin.inbox.items import State
 from canon_hermes_plugin.state.kept import Kept
 from canon_ops.client.errors import ServiceTrouble
 from canon_ops.runtime.clock import Clock, ManualClock, SystemClock
@@ -54,6 +55,7 @@ class Host:
         self.signals: list[str] = []
         self.busy: set[str] = set()
         self.stops_now = True
+        self.is_stopping = False
         self.stopped: list[str | None] = []
         self.fetching: dict[str, asyncio.Event] = {}
         self.fetches: list[str | None] = []
@@ -147,6 +149,7 @@ def inflow(host: Host, kept: Kept, *, access: UserAccess = EVERYBODY, clock: Clo
         is_busy=lambda session: session in host.busy,
         stop_now=host.stop_now,
         command_of=lambda text: text[1:].split()[0] if text in ("/stop", "/status") else None,
+        is_stopping=lambda: host.is_stopping,
         clock=clock or SystemClock(),
         rng=random.Random(5),
     )
@@ -770,3 +773,22 @@ async def test_a_message_that_the_host_has_is_corrected_there(kept: Kept) -> Non
     await flow.drain()
 
     assert host.amended == [("m1", "one"), ("m2", None)]
+
+
+async def test_a_gateway_that_goes_down_gets_nothing_but_commands(kept: Kept) -> None:
+    """X1: the host would answer a message with a notice; it stays on the disk, and goes on should the host stay."""
+    host, clock = Host(), ManualClock()
+    host.listing = (Conversation("c1", "direct"), Conversation("c2", "direct"))
+    flow = inflow(host, kept, clock=clock)
+    host.is_stopping = True
+    await flow.take(message("m1"))
+    await flow.take(message("m2", room="c2", text="/status"))
+    await until(lambda: "m2" in host.taken and clock.sleepers)
+
+    assert host.taken == ["m2"]
+    assert [item.item_id for item in (await kept.inbox.load()).items if item.state is State.RECORDED] == ["m1"]
+
+    host.is_stopping = False
+    await clock.advance(LOOK_EVERY_S)
+    await flow.drain()
+    assert host.taken == ["m2", "m1"]

@@ -37,6 +37,7 @@ from canon_hermes_plugin.turn.events import (
     OutgoingFile,
     PreviewEnded,
     QueueChanged,
+    RunCut,
     Silenced,
     Staged,
     SteeringAccepted,
@@ -102,6 +103,7 @@ EVENTS: list[TurnEvent] = [
     InputClosed(),
     QueueChanged(),
     InterruptAsked(),
+    RunCut(),
     Silenced(),
     SteeringAccepted(),
     Due(),
@@ -606,3 +608,35 @@ def test_the_answer_of_a_recovered_run_says_so() -> None:
 
     (delivered,) = [effect.final.text for effect in effects if isinstance(effect, DeliverFinal)]
     assert delivered == ANSWER_MARK + "done"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param([FINAL, PreviewEnded(True)], id="what the host calls its answer"),
+        pytest.param([DRAFT, PreviewEnded(True)], id="a draft"),
+        pytest.param([ToolStarted("grep")], id="a tool"),
+        pytest.param([], id="nothing"),
+    ],
+)
+def test_a_run_that_was_cut_off_leaves_nothing_behind(said: list[TurnEvent]) -> None:
+    """X3, D37: half an answer is no answer; the node is emptied before it goes, because it is all said again."""
+    turn = a_turn(*said, RunCut())
+    assert turn.cut
+
+    effects = play(turn, Ended(Outcome.SUCCESS, cut_off=True)).effects
+
+    assert [type(effect) for effect in effects] == [RetireNode, ClearNode, PublishState, TurnClosed]
+    assert [effect.state for effect in effects if isinstance(effect, PublishState)] == [TurnPhase.INTERRUPTED]
+    closed = effects[-1]
+    assert isinstance(closed, TurnClosed)
+    assert (closed.outcome, closed.evidence) == (Outcome.CANCELLED, Evidence.NONE)
+
+
+def test_a_preview_that_lands_after_a_cut_is_emptied_too() -> None:
+    """X3, D37: the write was on its way when the turn closed; its text does not become a message."""
+    turn = play(a_turn(DRAFT), Ended(Outcome.SUCCESS, cut_off=True)).turn
+
+    effects = play(turn, PreviewEnded(True)).effects
+
+    assert [type(effect) for effect in effects] == [RetireNode, ClearNode]
