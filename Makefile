@@ -159,6 +159,9 @@ storm-canon: $(STAMP)  ## half an hour of every fault that Canon can have agains
 crash-approvals: $(STAMP)  ## ten thousand interleavings over one approval, with kills; and kills between any two steps of its files
 	$(BIN)/python -m pytest -m long -s tests/acceptance/test_approvals_crash.py tests/unit/canon_hermes_plugin/approvals/test_trail_crashes.py tests/unit/canon_hermes_plugin/approvals/test_service.py $(TEST_ARGS)
 
+soak: $(STAMP)  ## an hour (SOAK_S=3600) of fifty turns at once in a thousand conversations while two gateways are replaced: all answered, all flat; SOAK_ARGS=--write writes docs/soak.md
+	$(BIN)/python -m scripts.soak --seconds $(or $(SOAK_S),3600) $(SOAK_ARGS)
+
 soak-borgee: $(STAMP)  ## our Borgee client in a storm of every survivable fault for SOAK_S seconds (an hour)
 	SOAK_S=$(or $(SOAK_S),3600) $(BIN)/python -m pytest -m long -s tests/acceptance/test_borgee_soak.py $(TEST_ARGS)
 

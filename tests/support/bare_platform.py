@@ -1,7 +1,8 @@
 """A platform with no service behind it in a real gateway: the host's own time for a scenario, and Canon's neighbour.
 
-It listens on loopback. A line in is a person's message, a line out is what the host said, once it has finished. It
-comes as a folder plugin, or as a distribution of its own as other makers' platforms do.
+It listens on loopback. A line in is a person's message, or a room and the message; a line out is what the host said,
+once it has finished; one message is under way at a time. It comes as a folder plugin, or as a distribution of its own
+as other makers' platforms do.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def register(ctx):
 
         def __init__(self, config):
             super().__init__(config, Platform("bare"))
-            self.texts, self.ended = {}, asyncio.Event()
+            self.texts, self.ended = {}, {}  # by room: the host may have something to say in others
 
         async def connect(self, *, is_reconnect=False):
             self.server = await asyncio.start_server(self.converse, "127.0.0.1", 0)
@@ -47,13 +48,13 @@ def register(ctx):
 
         async def converse(self, reader, writer):
             while line := await reader.readline():
-                self.ended.clear()
-                self.texts.clear()
-                source = self.build_source(chat_id="room", chat_type="dm", user_id="u", user_name="Ann")
-                text = json.loads(line)
+                said = json.loads(line)
+                room, text = said if isinstance(said, list) else ("room", said)
+                self.texts[room], self.ended[room] = {}, asyncio.Event()
+                source = self.build_source(chat_id=room, chat_type="dm", user_id="u", user_name="Ann")
                 await self.handle_message(MessageEvent(text=text, message_type=MessageType.TEXT, source=source))
-                await self.ended.wait()
-                writer.write((json.dumps(list(self.texts.values())) + "\\n").encode())
+                await self.ended[room].wait()
+                writer.write((json.dumps(list(self.texts[room].values())) + "\\n").encode())
                 await writer.drain()
             writer.close()
 
@@ -62,18 +63,20 @@ def register(ctx):
             self._mark_disconnected()
 
         async def send(self, chat_id, content, reply_to=None, metadata=None):
-            self.texts[str(len(self.texts) + 1)] = content
-            return SendResult(success=True, message_id=str(len(self.texts)))
+            texts = self.texts.setdefault(chat_id, {})
+            texts[str(len(texts) + 1)] = content
+            return SendResult(success=True, message_id=str(len(texts)))
 
         async def edit_message(self, chat_id, message_id, content, **more):
-            self.texts[message_id] = content
+            self.texts[chat_id][message_id] = content
             return SendResult(success=True, message_id=message_id)
 
         async def get_chat_info(self, chat_id):
             return {"name": chat_id, "type": "dm"}
 
         async def on_processing_complete(self, event, outcome):
-            self.ended.set()
+            if event.source.chat_id in self.ended:
+                self.ended[event.source.chat_id].set()
 
     ctx.register_platform(
         name="bare", label="Bare", adapter_factory=Bare, check_fn=lambda: True, validate_config=lambda config: True

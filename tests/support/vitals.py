@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-__all__ = ["descriptors", "resident_mb", "threads"]
+__all__ = ["descriptors", "processor_s", "resident_mb", "threads"]
 
 
 def resident_mb(pid: int | str = "self") -> float:
@@ -21,6 +22,12 @@ def descriptors(pid: int | str = "self") -> int:
 def threads(pid: int | str = "self") -> int:
     """How many threads a process has; 0 where nobody says so."""
     return _entries(pid, "task")
+
+
+def processor_s(pid: int | str = "self") -> float:
+    """How much processor time a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime, proc(5)
 
 
 def _entries(pid: int | str, name: str) -> int:
