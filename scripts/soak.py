@@ -33,7 +33,7 @@ def setting() -> Setting:
         ["git", "describe", "--always", "--dirty"], cwd=CHECKOUT, capture_output=True, text=True, check=False
     ).stdout.strip()
     day = datetime.now(UTC).date().isoformat()
-    return Setting(day, commit or "no commit", os.cpu_count() or 1, platform.python_version(), str(load_host().version))
+    return Setting(day, commit or "no commit", platform.python_version(), str(load_host().version))
 
 
 def plan_of(arguments: list[str] | None) -> tuple[Plan, bool]:

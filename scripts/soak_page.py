@@ -28,7 +28,6 @@ class Setting:
 
     day: str
     commit: str
-    cores: int
     python: str
     hermes: str
 
@@ -111,9 +110,9 @@ def _facts(soak: Soak, setting: Setting) -> list[str]:
             "ready"
         )
     return [
-        f"Measured on {setting.day} at {setting.commit}, for {soak.seconds / 60:.0f} minutes: {setting.cores} cores, "
-        f"Linux, Python {setting.python}, Hermes {setting.hermes}; the machine's load was {soak.load:.1f}, the soak's "
-        "own and that of others.",
+        f"Measured on {setting.day} at {setting.commit}, for {soak.seconds / 60:.0f} minutes: "
+        f"{soak.machine_cores} cores, Linux, Python {setting.python}, Hermes {setting.hermes}; the machine's load was "
+        f"{soak.load:.1f}, the soak's own and that of others.",
         f"{plan.conversations:,} conversations, {plan.at_once} turns open at any time in {gateways} gateways. A host "
         f"has ten threads for turns: {10 * gateways} of them run, {plan.wait_s:.0f} s each, the others wait for one.",
         f"{replaced}.",
@@ -178,8 +177,10 @@ def _spread(values: Sequence[float], divisor: float = 1) -> str:
 def _summary(soak: Soak) -> str:
     rises = [f"{row.measure.name} of {row.gateway}" for row in soak.rows if row.verdict is Verdict.RISES]
     short = sum(row.verdict is Verdict.SHORT for row in soak.rows)
+    crowded = sum(row.verdict is Verdict.CROWDED for row in soak.rows)
     flat = sum(row.verdict is Verdict.FLAT for row in soak.rows)
     told = [f"{flat} of {len(soak.rows)} measures are flat"]
     told += [f"rising: {', '.join(rises)}"] if rises else []
     told += [f"{short} could not be judged in this time"] if short else []
+    told += [f"{crowded} could not be judged beside the machine's other programs"] if crowded else []
     return "; ".join(told) + "."

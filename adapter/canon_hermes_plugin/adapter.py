@@ -262,12 +262,10 @@ def build_adapter_class(
         def set_message_handler(self, handler: Any) -> None:
             """The host's own handler; its word that it takes no more messages is no answer to the one it got."""
 
-            async def handled(event: Any) -> Any:
-                answer = await handler(event)
-                unread = self._port.is_stopping() and not self._canon.has_run(_session_key(self, host, event.source))
-                return None if unread and self._port.door.is_notice(event, answer) else answer
+            def is_unread(event: Any) -> bool:
+                return self._port.is_stopping() and not self._canon.has_run(_session_key(self, host, event.source))
 
-            super().set_message_handler(handled if handler is not None else None)
+            super().set_message_handler(self._port.door.heard(handler, is_unread))
 
         def set_busy_session_handler(self, handler: Any) -> None:
             """The host hands its own handler over; ours stands in front of it."""

@@ -135,17 +135,17 @@ def test_a_gauge_leaves_out_what_a_dying_gateway_did_not_finish(tmp_path: Path) 
 
 # What is told and drawn ----------------------------------------------------------------------------------------------
 
-HERE = Setting("2026-01-31", "abc1234", 2, "3.11.7", "0.19.0")
+HERE = Setting("2026-01-31", "abc1234", "3.11.7", "0.19.0")
 
 
-def a_soak(*, outcome: Outcome | None = None, grows: float = 0.0) -> Soak:
+def a_soak(*, outcome: Outcome | None = None, grows: float = 0.0, load: float = 1.5) -> Soak:
     """Two gateways with two lives each, of which every measure is a level line, or a rising one."""
     plan = Plan(seconds=600, windows=WINDOWS)
     lives = tuple(a_life(lambda age: 100 + grows * age, begin_s=begin_s) for begin_s in (0.0, 320.0))
     series = [Series(key, gateway, lives) for gateway in ("A", "B") for key in MEASURES]
     outcome = outcome or Outcome(wanted={"m1": "x", "m2": "y"}, answers={"m1": ["x"], "m2": ["y"]})
     away = [Replacement("A", 300, 41, 60), Replacement("B", 360, 43, 58)]
-    return Soak(plan, 620, outcome, series, away, 7, 1, [30, 40], [5], [9_000], {"the gateways": 0.5}, 1.5)
+    return Soak(plan, 620, outcome, series, away, 7, 1, [30, 40], [5], [9_000], {"the gateways": 0.5}, load, 2)
 
 
 def test_a_kept_soak_says_so() -> None:
@@ -185,6 +185,16 @@ def test_a_measure_that_rises_breaks_the_soak_and_is_named() -> None:
 
     assert not is_kept(soak)
     assert "rising: resident memory of A, descriptors of A" in document(soak, HERE)
+
+
+def test_latency_is_not_judged_on_a_crowded_machine() -> None:
+    """T7: it says more of the other programs; what a process holds is its own all the same."""
+    level, rising = a_soak(load=2.5), a_soak(grows=1.0, load=2.5)
+
+    assert is_kept(level)
+    assert "10 of 12 measures are flat; 2 could not be judged beside" in console(level, HERE)
+    assert not is_kept(rising)
+    assert "latency" not in console(rising, HERE).rpartition("rising:")[2]
 
 
 def test_the_picture_has_a_strip_a_measure_and_a_line_a_life() -> None:

@@ -32,6 +32,7 @@ class Verdict(StrEnum):
     FLAT = "flat"
     RISES = "RISES"
     SHORT = "too short to say"
+    CROWDED = "machine too crowded to say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Judged:
         level: the median of the first settled windows.
         in_a_life: the steepest rise within a life, after its first settled window; None where none was long enough.
         over_lives: the rise of the levels from the first life to the last; None where there were too few.
+        is_crowded: other programs had so much of the machine that the measure says more of them.
     """
 
     measure: Measure
@@ -83,10 +85,13 @@ class Judged:
     level: float | None
     in_a_life: float | None
     over_lives: float | None
+    is_crowded: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Each rise that could be seen is held against what is forgiven."""
+        if self.is_crowded:
+            return Verdict.CROWDED
         seen = [each for each in (self.in_a_life, self.over_lives) if each is not None]
         if self.level is None or not seen:
             return Verdict.SHORT
@@ -120,7 +125,9 @@ def rise(points: Sequence[Point]) -> float | None:
     return statistics.median(slopes) * (points[-1][0] - points[0][0])
 
 
-def judged(measure: Measure, gateway: str, lives: Sequence[Life], windows: Windows) -> Judged:
+def judged(
+    measure: Measure, gateway: str, lives: Sequence[Life], windows: Windows, *, is_crowded: bool = False
+) -> Judged:
     """Look at one measure of one gateway."""
     settled = [medians(life.points, life.begin_s + windows.settle_s, windows.window_s) for life in lives]
     levels = [points[0] for points in settled if points]
@@ -131,12 +138,13 @@ def judged(measure: Measure, gateway: str, lives: Sequence[Life], windows: Windo
         level=statistics.median(value for _, value in levels) if levels else None,
         in_a_life=max(rises, default=None),
         over_lives=rise(levels),
+        is_crowded=is_crowded,
     )
 
 
 def is_flat(rows: Sequence[Judged]) -> bool:
-    """Whether everything was seen long enough, and nothing rises."""
-    return all(row.verdict is Verdict.FLAT for row in rows)
+    """Whether everything was seen long enough, and nothing rises; what a crowded machine hides is left open."""
+    return all(row.verdict in (Verdict.FLAT, Verdict.CROWDED) for row in rows)
 
 
 def added(ours: Sequence[Point], bare: Sequence[Point], begin_s: float, window_s: float) -> list[Point]:

@@ -91,8 +91,21 @@ class Door:
         said = self._said(event, text)
         return said.command is None or self._gate.judge(said, session_key).way is not Way.REFUSE
 
-    def is_notice(self, event: Any, answer: Any) -> bool:
-        """Whether what the host says to a message is that it takes none; a command has its answer without a run."""
+    def heard(self, handler: Any, is_unread: Callable[[Any], bool]) -> Any:
+        """The host's handler of messages, but for its word that it takes none.
+
+        Args:
+            is_unread: whether the host goes down, and no model was called for a message.
+        """
+
+        async def handled(event: Any) -> Any:
+            answer = await handler(event)
+            return None if is_unread(event) and self._is_notice(event, answer) else answer
+
+        return None if handler is None else handled
+
+    def _is_notice(self, event: Any, answer: Any) -> bool:
+        """A command has its answer without a run, whatever it begins with."""
         return isinstance(answer, str) and answer.startswith(NOTICE_MARK) and not self.command_of(event.text or "")[0]
 
     def command_of(self, text: str) -> tuple[str | None, str]:
