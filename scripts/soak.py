@@ -27,17 +27,17 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 PAGE = CHECKOUT / "docs" / "soak.md"
 
 
-def setting() -> Setting:
+def setting(note: str) -> Setting:
     """Now and here."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=CHECKOUT, capture_output=True, text=True, check=False
     ).stdout.strip()
     day = datetime.now(UTC).date().isoformat()
-    return Setting(day, commit or "no commit", platform.python_version(), str(load_host().version))
+    return Setting(day, commit or "no commit", platform.python_version(), str(load_host().version), note)
 
 
-def plan_of(arguments: list[str] | None) -> tuple[Plan, bool]:
-    """What was asked for, and whether it is written down."""
+def plan_of(arguments: list[str] | None) -> tuple[Plan, bool, str]:
+    """What was asked for, whether it is written down, and with which note."""
     usual = Plan()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=usual.seconds, help="people say new things for so long (3600)")
@@ -49,6 +49,7 @@ def plan_of(arguments: list[str] | None) -> tuple[Plan, bool]:
     parser.add_argument("--settle", type=float, default=usual.windows.settle_s, help="until a life counts as settled")
     parser.add_argument("--window", type=float, default=usual.windows.window_s)
     parser.add_argument("--write", action="store_true", help="write docs/soak.md and its picture")
+    parser.add_argument("--note", default="", help="a paragraph of your own for the page")
     options = parser.parse_args(arguments)
     plan = Plan(
         seconds=options.seconds,
@@ -59,15 +60,15 @@ def plan_of(arguments: list[str] | None) -> tuple[Plan, bool]:
         drain_s=options.drain,
         windows=Windows(options.settle, options.window),
     )
-    return plan, options.write
+    return plan, options.write, options.note
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Load, measure, print, write; 1 when a promise was not kept."""
-    plan, writes = plan_of(arguments)
+    plan, writes, note = plan_of(arguments)
     with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
         os.environ["HERMES_HOME"] = os.environ["HOME"] = scratch
-        now = setting()
+        now = setting(note)
         found = soak(Path(scratch), plan, lambda line: print(line, file=sys.stderr, flush=True))
     print(console(found, now))
     for broken in (*found.outcome.lost, *found.outcome.breaches, *found.outcome.salvaged):

@@ -24,12 +24,14 @@ class Setting:
     Attributes:
         day: as ``2026-01-31``, in UTC.
         commit: which checkout, shortened.
+        note: what whoever measured has to say of it.
     """
 
     day: str
     commit: str
     python: str
     hermes: str
+    note: str = ""
 
 
 def is_kept(soak: Soak) -> bool:
@@ -72,6 +74,7 @@ def document(soak: Soak, setting: Setting) -> str:
         "",
         _summary(soak),
         "",
+        *([setting.note, ""] if setting.note else []),
     ])  # fmt: skip
 
 

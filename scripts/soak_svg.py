@@ -15,7 +15,7 @@ from tests.support.soaking import Point
 __all__ = ["COLOURS", "Line", "Mark", "Strip", "soak_svg"]
 
 WIDTH: Final = 860
-LEFT: Final = 150  # names and numbers stand there
+LEFT: Final = 240  # names and numbers stand there
 RIGHT: Final = 20
 STRIP: Final = 96  # from the top of one strip to that of the next
 DRAWN: Final = 68  # of them
@@ -91,7 +91,7 @@ def _strip(strip: Strip, marks: Sequence[Mark], top: float, seconds: float) -> I
     """From zero to a tenth above the highest, so that a line which looks level is level."""
     values = [value for line in strip.lines for _, value in line.points]
     low, high = min([0.0, *values]), max([1.0, *values]) * 1.1
-    yield f'<text x="12" y="{top + 14:.1f}">{escape(strip.name)}</text>'
+    yield f'<text x="12" y="{top + DRAWN / 2 + 6:.1f}">{escape(strip.name)}</text>'
     for at, value in ((top + 4, high), (top + DRAWN, low)):
         number, place = _number(value, strip.unit), f'x="{LEFT - 8}" y="{at + 4:.1f}"'
         yield f'<text {place} text-anchor="end" opacity="0.7">{number}</text>'

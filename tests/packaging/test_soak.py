@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -195,6 +196,13 @@ def test_latency_is_not_judged_on_a_crowded_machine() -> None:
     assert "10 of 12 measures are flat; 2 could not be judged beside" in console(level, HERE)
     assert not is_kept(rising)
     assert "latency" not in console(rising, HERE).rpartition("rising:")[2]
+
+
+def test_a_note_stands_at_the_end_of_the_page() -> None:
+    """Numbers of a bad day are explained where they stand."""
+    page = document(a_soak(), replace(HERE, note="The machine was busy."))
+
+    assert page.endswith("\n\nThe machine was busy.\n")
 
 
 def test_the_picture_has_a_strip_a_measure_and_a_line_a_life() -> None:
