@@ -32,7 +32,7 @@ MEASURES: Final = {
     "descriptors": Measure("descriptors", "", share=0.1, least=8),
     "threads": Measure("threads", "", share=0.1, least=4),
     "tasks": Measure("tasks of the loop", "", share=0.1, least=10),
-    "objects": Measure("objects of the plugin", "", share=0.05, least=500),
+    "objects": Measure("objects of the plugin", "", share=0.05, least=2_000),  # four a turn, until it remembers enough
     "added": Measure("latency added by the plugin", "ms", share=0.5, least=50),
 }
 SETTLED: Final = Windows(settle_s=150.0, window_s=15.0)  # the host keeps 128 agents; by then as many have come
