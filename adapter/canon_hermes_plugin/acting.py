@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from canon_hermes_plugin.approvals.service import ApprovalService
 from canon_hermes_plugin.binding import TurnMark
 from canon_hermes_plugin.desk import Silence, TurnDesk
+from canon_hermes_plugin.interactions.asking import Asking
 from canon_hermes_plugin.interactions.cards import CardDesk
 from canon_hermes_plugin.turn.events import InputAsked, InputClosed
 from canon_ops.client.api import CanonApi
@@ -44,6 +45,7 @@ class Acting:
     api: CanonApi
     approvals: ApprovalService
     cards: CardDesk
+    asking: Asking
     _desk: TurnDesk = field(repr=False)
     home_channel: str | None
     clock: Clock

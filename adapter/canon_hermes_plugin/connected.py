@@ -258,7 +258,7 @@ def assemble(ground: Ground, session: Session, kept: Kept) -> Connected:
         runs=runs,
         signals=signals,
         approvals=approvals,
-        acting=Acting(session.api, approvals.service, cards, desk, ground.home_channel, clock),
+        acting=Acting(session.api, approvals.service, cards, asking, desk, ground.home_channel, clock),
         people=people,
         dots=TypingDots(session.api.set_typing),
         describing=Describing(session.api.publish_status, port.descriptor, offloaded=ground.offload.run, clock=clock),

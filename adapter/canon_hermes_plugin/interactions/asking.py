@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -116,6 +116,25 @@ class Asking:
         watcher.add_done_callback(lambda _: self._watchers.pop(ask.shown, None))
         watcher.add_done_callback(_look_at)
         return receipt.message_id
+
+    @asynccontextmanager
+    async def shown(self, shown: Shown) -> AsyncIterator[None]:
+        """Show a request and wait for its end within the block; when that is left in another way, it is taken back.
+
+        A gateway that dies in the block leaves it to the next one, like everything that it has asked. What Canon has
+        refused is not there; under the same id a request of somebody else may be.
+        """
+        with suppress(DurableError):  # as in :meth:`ask`
+            await self._file.write(left_open.note, self._owner, shown)
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, ApiError) and 400 <= error.status < 500 and error.status not in MAYBE_MADE - {409}:
+                self._strike(shown)
+            else:
+                self._chore(self._take_back(shown))
+            raise
+        self._strike(shown)
 
     def clear_up(self, left: tuple[Shown, ...]) -> None:
         """Take back what an earlier gateway has left: the runs that asked are dead."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from canon_hermes_plugin.acting import Acting
 from canon_hermes_plugin.approvals.wish import clamp_timeout
+from canon_hermes_plugin.interactions.left_open import Shown
 from canon_hermes_plugin.interactions.polling import await_answer
 from canon_hermes_plugin.tools.call import Call, text_argument
 from canon_ops.errors import CanonOpsError
@@ -59,9 +60,11 @@ async def request_input(call: Call) -> Json:
             None if is_owner_only(args) else call.session.user_id,
             call.turn_id,
         )
-        await acting.api.request_interaction(request.body())
-        with acting.waiting(room, call.mark, call.session.session_key or ""):
-            return {**await _answer(acting, room, input_id, until_ms), "conversationId": room}
+        async with acting.asking.shown(Shown(InteractionKind.INPUT, input_id, room)):
+            await acting.api.request_interaction(request.body())
+            with acting.waiting(room, call.mark, call.session.session_key or ""):
+                answer = await _answer(acting, room, input_id, until_ms)
+        return {**answer, "conversationId": room}
 
     return await call.act(work)
 

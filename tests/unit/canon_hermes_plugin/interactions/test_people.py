@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -680,6 +681,41 @@ async def test_what_a_dead_gateway_asked(scene: Scene) -> None:
     await pass_time(scene)
 
     assert scene.canon.cancelled == ["q1"] and await scene.noted() == ()
+
+
+@pytest.mark.parametrize(
+    ("end", "cancelled"),
+    [
+        pytest.param(None, [], id="it has its end"),
+        pytest.param(asyncio.CancelledError(), ["q1"], id="the call is stopped"),
+        pytest.param(ApiError(503, None, "later"), ["q1"], id="nobody knows whether Canon has it"),
+        pytest.param(ApiError(400, None, "no"), [], id="Canon refuses it"),
+        pytest.param(ApiError(409, None, "taken"), [], id="the id is another question's"),
+    ],
+)
+async def test_a_question_of_a_tool_is_left_to_nobody(
+    scene: Scene, end: BaseException | None, cancelled: list[str]
+) -> None:
+    """D17, X1: it is noted while it may be open, and taken back when whoever waited for it has gone."""
+    with suppress(ApiError, asyncio.CancelledError):
+        async with scene.asking.shown(Shown(InteractionKind.INPUT, "q1", ROOM)):
+            noted = await scene.noted()
+            if end is not None:
+                raise end
+    await pass_time(scene)
+
+    assert [one.request_id for one in noted] == ["q1"]
+    assert (scene.canon.cancelled, await scene.noted()) == (cancelled, ())
+
+
+async def test_a_question_of_a_tool_outlives_our_farewell(scene: Scene) -> None:
+    """X1: once we have left, the next gateway finds the note."""
+    with suppress(asyncio.CancelledError):
+        async with scene.asking.shown(Shown(InteractionKind.INPUT, "q1", ROOM)):
+            await scene.asking.stop()
+            raise asyncio.CancelledError
+
+    assert [one.request_id for one in await scene.noted()] == ["q1"]
 
 
 async def test_the_environment_decides_how_long(scene: Scene) -> None:
