@@ -13,7 +13,9 @@ Source: the issue's item 3; decisions 0024 and 0040.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,14 +143,15 @@ class TrailFile:
         """The trail; empty when nothing was ever told.
 
         Raises:
-            DiskError: it cannot be read.
+            DiskError: it cannot be read, or is a link, behind which nothing would be written either.
         """
         try:
-            return self.file.read_bytes()
+            with os.fdopen(os.open(self.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW), "rb") as reader:
+                return reader.read()
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise explain(error, self.file, verb="read") from error
+            raise self._explained(error, verb="read") from error
 
     def _kept(self) -> tuple[Kept, ...]:
         beside = self._beside.read()
@@ -211,7 +214,13 @@ class TrailFile:
             if is_new:
                 self._disk.sync_folder(self.file.parent)
         except OSError as error:
-            raise explain(error, self.file) from error
+            raise self._explained(error, verb="written") from error
+
+    def _explained(self, error: OSError, *, verb: str) -> DiskError:
+        if error.errno != errno.ELOOP:
+            return explain(error, self.file, verb=verb)
+        what = f"{self.file} is a symbolic link, and approvals are told to no other place"
+        return DiskError(what, fix=f"ls -l {shlex.quote(str(self.file))}", file=str(self.file))
 
     def _write_whole(self, descriptor: int, data: bytes) -> None:
         """All of it or nothing: half a line would be told from a cut end by nobody, for ever."""

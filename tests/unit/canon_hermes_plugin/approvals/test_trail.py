@@ -425,3 +425,21 @@ def test_each_word_of_the_trail_is_documented() -> None:
     line = Line(1, "p", "hermes-1", "T1", "", "creating", "why", "0" * 32, gist="g", batch="b")
 
     assert {word for word in {*words, *json.loads(line.text), trail.DIGEST_FIELD} if f"`{word}`" not in page} == set()
+
+
+@pytest.mark.parametrize(
+    "act", [lambda store: store.audit(), lambda store: life(store, "hermes-3")], ids=["read", "told"]
+)
+def test_a_trail_that_is_a_link_is_refused_everywhere(
+    store: ApprovalStore, act: Callable[[ApprovalStore], object]
+) -> None:
+    """Nothing is told through a link, so nothing may look well that is read through one."""
+    elsewhere = store.trail.file.with_name("elsewhere")
+    store.trail.file.rename(elsewhere)
+    store.trail.file.symlink_to(elsewhere)
+    told = elsewhere.read_bytes()
+
+    with pytest.raises(DiskError, match=r"is a symbolic link, and approvals are told to no other place"):
+        act(store)
+
+    assert elsewhere.read_bytes() == told
