@@ -185,13 +185,14 @@ def crash(
     """Play a schedule.
 
     Args:
-        guard: leave the host's guard against restart loops on.
+        guard: leave the host's guards against restart loops on.
         rest_s: how long the gateway is left alone before each kill, once it is ready.
         scripts: what the agent does for each message, one of them at random.
     """
     config: dict[str, Any] = {"platforms": {"canon": {"typing_indicator": False}}}
     if not guard:
-        config["gateway"] = {"restart_loop_guard": {"max_restarts": 0}}
+        # Neither the guard, nor the pause of minutes that the host takes when it is started ten times in two.
+        config["gateway"] = {"restart_loop_guard": {"max_restarts": 0}, "respawn_storm": {"max_starts": 0}}
     outcome = Outcome()
     folder.joinpath("report.pdf").write_bytes(PDF)
     with canon_stage(folder, config=config, dotenv={"HERMES_ALLOW_PRIVATE_URLS": "true"}) as stage:
