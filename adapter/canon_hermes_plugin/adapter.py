@@ -20,11 +20,11 @@ from canon_hermes_plugin.busy.door import Door
 from canon_hermes_plugin.connection.descriptor import describe
 from canon_hermes_plugin.gateway_runtime import make_runtime
 from canon_hermes_plugin.host import MAX_MESSAGE_BYTES, Host
+from canon_hermes_plugin.hosting.asking import asking_for_commands
 from canon_hermes_plugin.hosting.commands import read_commands
 from canon_hermes_plugin.hosting.people import HostPeople
 from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
 from canon_hermes_plugin.inbound.gate import Request
-from canon_hermes_plugin.interactions.command_approval import DANGEROUS
 from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.media.outgoing import FileWish
 from canon_hermes_plugin.ports import Arrival, PeoplePort, Reply
@@ -57,7 +57,7 @@ def build_adapter_class(
         refusal: why no adapter may exist in this process, asked before anything is read.
         runtime_for: makes the runtime from the port and the host's platform settings.
     """
-    base: Any = host.base_adapter
+    base: Any = asking_for_commands(host, lambda reply: _result(host, reply))
 
     async def send_file(adapter: Any, chat_id: str, wish: FileWish, reply_to: str | None, metadata: Any) -> Any:
         return _result(host, await adapter._canon.send_file(chat_id, wish, reply_to=reply_to, metadata=metadata))
@@ -140,29 +140,6 @@ def build_adapter_class(
         ) -> Any:
             """A question of the agent; ``_later`` takes what other versions say besides (D1)."""
             return _result(host, await self._canon.clarify(chat_id, question, choices, clarify_id, session_key))
-
-        async def send_exec_approval(
-            self,
-            chat_id: str,
-            command: str,
-            session_key: str,
-            description: str | None = DANGEROUS,
-            metadata: Any = None,
-            allow_permanent: bool = True,
-            allow_session: bool = True,
-            smart_denied: bool = False,
-            **_later: Any,
-        ) -> Any:
-            """A command that somebody has to allow; never for good, whatever the host offers (D1, R9.9)."""
-            put = self._canon.command(
-                chat_id,
-                command,
-                session_key,
-                description,
-                allow_session=allow_session is not False,
-                smart_denied=bool(smart_denied),
-            )
-            return _result(host, await put)
 
         async def send_image(
             self,

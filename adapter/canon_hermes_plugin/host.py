@@ -168,10 +168,14 @@ class Host:
     """The host's classes and helpers, by role.
 
     The host ships no type information, so the classes are ``Any``; the code that uses them states what it relies on.
+
+    Attributes:
+        draws_prompts: it prepares what it asks about a command, and has the adapter draw that alone.
     """
 
     version: str
     base_adapter: type[Any]
+    draws_prompts: bool
     message_event: Callable[..., Any]
     message_types: Mapping[str, Any]
     send_result: Callable[..., Any]
@@ -382,6 +386,7 @@ def _load_host() -> Host:
     return Host(
         version=importlib.import_module("hermes_cli").__version__,
         base_adapter=base.BasePlatformAdapter,
+        draws_prompts=hasattr(base.BasePlatformAdapter, "_send_exec_approval_prompt"),
         message_event=base.MessageEvent,
         message_types={member.value: member for member in base.MessageType},
         send_result=base.SendResult,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -581,6 +582,13 @@ WORDS = {
 }
 
 
+def taken_by(ask: Any, words: dict[str, Any]) -> dict[str, Any]:
+    """What a host can pass: one whose own method prepares the prompt passes that one's words and no others."""
+    parameters = inspect.signature(ask).parameters
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    return {name: value for name, value in words.items() if takes_all or name in parameters}
+
+
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS.keys())
 async def test_what_hosts_pass_with_a_command(box: CanonSandbox, words: dict[str, Any]) -> None:
     """S9.13, D1: each host's own call makes a native request; what it forbids switches the session rule off."""
@@ -592,8 +600,14 @@ async def test_what_hosts_pass_with_a_command(box: CanonSandbox, words: dict[str
         asked: list[Any] = []
 
         def notify(_: Any) -> None:
-            call = stage.adapter.send_exec_approval(
-                chat_id="conv_direct", command="rm a", session_key=key, description="deletion", metadata=None, **words
+            ask = stage.adapter.send_exec_approval
+            call = ask(
+                chat_id="conv_direct",
+                command="rm a",
+                session_key=key,
+                description="deletion",
+                metadata=None,
+                **taken_by(ask, words),
             )
             asked.append(asyncio.run_coroutine_threadsafe(call, loop).result(15))
 
