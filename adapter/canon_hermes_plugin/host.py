@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -242,12 +242,14 @@ class HumanModules:
     Attributes:
         redact_command: what the host does to a command before it shows it.
         confirming: the command of a session that the host wants confirmed.
+        approval_limit: how long the host waits with a command; None where it does not say.
     """
 
     approvals: Any
     clarify: Any
     redact_command: Callable[[str], str]
     confirming: Callable[[str], Mapping[str, Any] | None] = _nothing_waits
+    approval_limit: Callable[[], object] | None = None
 
 
 @cache
@@ -265,7 +267,8 @@ def load_human_modules() -> HumanModules:
     # A gateway has this module long before it asks; anybody else must not load one for the sake of a function.
     redact = getattr(sys.modules.get("gateway.run"), "_redact_approval_command", None)
     confirming = _resolve(HELPERS_BY_NAME["pending_confirmation"])
-    return HumanModules(approvals, clarify, redact if callable(redact) else _same_text, confirming)
+    limit = _first(("tools.approval", "tools.approval_context"), "_get_approval_timeout")
+    return HumanModules(approvals, clarify, redact if callable(redact) else _same_text, confirming, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +307,12 @@ def _optional(module: str, name: str, default: Any) -> Any:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
         return default
+
+
+def _first(modules: Iterable[str], name: str) -> Any:
+    """A name that the host has in one of these modules; None where it has it in none."""
+    found = (_optional(module, name, None) for module in modules)
+    return next((one for one in found if one is not None), None)
 
 
 @cache

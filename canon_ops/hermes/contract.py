@@ -49,6 +49,7 @@ class Need:
         is_async: it is awaited.
         holds: VALUE: entries that the collection must hold.
         without: what stands in where it is missing; None: nothing does.
+        elsewhere: where other versions have the same thing.
     """
 
     path: str
@@ -59,6 +60,12 @@ class Need:
     is_async: bool = False
     holds: tuple[str, ...] = ()
     without: str | None = None
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Everywhere it may be."""
+        return (self.path, *self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +119,19 @@ class Difference:
 
 def compare(needs: Iterable[Need], described: Mapping[str, Described]) -> tuple[Difference, ...]:
     """Every difference, in the order of the needs; a path that was not described counts as missing."""
-    return tuple(
-        difference
-        for need in needs
-        for difference in _differences(need, described.get(need.path, Described(need.path, False, "was not asked for")))
-    )
+    return tuple(difference for need in needs for difference in _differences(need, _found(need, described)))
 
 
 def worst(differences: Iterable[Difference]) -> Effect | None:
     """The gravest effect; None when there is no difference."""
     order = list(Effect)
     return min((one.effect for one in differences), key=order.index, default=None)
+
+
+def _found(need: Need, described: Mapping[str, Described]) -> Described:
+    """What the host has of it, wherever; what it says of the first place if it is nowhere."""
+    told = [described.get(path, Described(path, False, "was not asked for")) for path in need.paths]
+    return next((one for one in told if one.found), told[0])
 
 
 def _differences(need: Need, host: Described) -> list[Difference]:

@@ -315,6 +315,7 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         Use.CALL,
         "nobody is shown a longer time than the host waits",
         without="Canon shows our own time",
+        elsewhere=("tools.approval_context:_get_approval_timeout",),
     ),
     Need(
         "tools.approval:list_gateway_approvals",

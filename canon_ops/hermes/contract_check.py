@@ -30,7 +30,7 @@ def contract_differences(
         HostUnusable: the interpreter gives no answer.
     """
     needs = NEEDS[platform]
-    paths = [need.path for need in needs]
+    paths = [path for need in needs for path in need.paths]
 
     def describe() -> dict[str, Described]:
         return describe_symbols(python, paths, environ=environ)

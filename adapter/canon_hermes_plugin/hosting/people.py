@@ -125,7 +125,7 @@ class HostPeople:
 
     def approval_limit_s(self) -> float | None:
         """How long the host waits with a command; likewise."""
-        return _seconds(getattr(self._modules().approvals, "_get_approval_timeout", None))
+        return _seconds(self._modules().approval_limit)
 
 
 def _pending(approvals: Any, session_key: str) -> list[tuple[object, Mapping[str, Any]]]:

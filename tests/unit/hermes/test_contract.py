@@ -82,6 +82,18 @@ def test_what_was_not_described_counts_as_missing() -> None:
     assert [one.what for one in compare([CALL], {})] == ["is missing"]
 
 
+def test_what_other_versions_have_elsewhere_is_looked_for_there() -> None:
+    """A symbol that moved is as needed in its new place, held against the same parameters, and told by its old one."""
+    moved = replace(CALL, elsewhere=("other:speak",))
+    gone, there = Described(CALL.path, False), Described("other:speak", True, parameters=(parameter("text"),))
+
+    assert [one.sentence for one in compare([moved], {CALL.path: gone, "other:speak": there})] == [
+        "host:speak takes no loud (Canon needs it: it speaks)."
+    ]
+    assert [one.what for one in compare([moved], {CALL.path: gone})] == ["is missing"]
+    assert compare([moved], {"other:speak": replace(there, parameters=None)}) == ()
+
+
 def test_entries_of_a_collection_are_held_against_it() -> None:
     """A collection that lacks an entry is told entry by entry."""
     need = Need("host:HOOKS", Use.VALUE, "hooks", holds=("a", "b"))
