@@ -233,6 +233,12 @@ CANON_NEEDS: Final[tuple[Need, ...]] = (
         without=_HOST_DECIDES,
     ),
     Need(
+        "gateway.run:GatewayRunner._plaintext_approval_words",
+        Use.CALL,
+        "a plain yes or no decides about a command where the host lacks the words",
+        without="such a host takes each of the words itself",
+    ),
+    Need(
         "gateway.run:GatewayRunner._promote_queued_event",
         Use.CALL,
         "each queued message gets a turn of its own, and leaves the queued shelf when it begins",

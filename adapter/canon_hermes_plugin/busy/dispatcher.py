@@ -21,6 +21,7 @@ from canon_hermes_plugin.busy.intents import Busy, Deed, deed_of, steering_words
 from canon_hermes_plugin.busy.steering import Steered, Steering, late_ones
 from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
 from canon_hermes_plugin.hosting.runner import HostRunner
+from canon_hermes_plugin.interactions.typed import as_command
 from canon_hermes_plugin.ports import Arrival
 from canon_ops.wire.messages import DeliveryIntent
 
@@ -195,7 +196,7 @@ class BusySessions:
         if deed is Deed.LEAVE:
             if not busy.answers_approval:
                 return await delegate(event, session_key)
-            handled = await delegate(_words_of(event), session_key)
+            handled = await self._decide(_words_of(event), session_key, delegate)
             if handled and busy.has_media:
                 self._wait(event, session_key)  # the words are the decision, the files get their own turn
             elif handled:
@@ -216,6 +217,14 @@ class BusySessions:
         if deed in (Deed.INTERRUPT, Deed.STOP):
             self._feed(session_key)  # a host without a next message would make one of the words that interrupt it
             self._interrupt(event.text, session_key, spares=deed is Deed.INTERRUPT)
+        return True
+
+    async def _decide(self, words: Any, session_key: str, delegate: Handler) -> bool:
+        """Let the host hear a decision about a command, as a command where it does not know the word."""
+        if self._host.takes_word(words.text):
+            return await delegate(words, session_key)
+        words.text = as_command(words.text)
+        await self._adapter.handle_message(words)
         return True
 
     def stop_now(self, event: Any, session_key: str) -> bool:

@@ -65,6 +65,11 @@ class HostRunner:
             logger.warning("Canon: Hermes could not say whether a sender is authorized", exc_info=True)
             return False
 
+    def takes_word(self, text: str) -> bool:
+        """Whether the host itself takes a bare word for a decision about a command; one that does not say does."""
+        words = getattr(self._runner, "_plaintext_approval_words", None)
+        return not callable(words) or text.strip().lower() in words()
+
     def queue(self, session_key: str, event: Any) -> None:
         """Let an event wait for the session's turn to end; the host may merge it into another, or drop it."""
         self._runner._queue_or_replace_pending_event(session_key, event)

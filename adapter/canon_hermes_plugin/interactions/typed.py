@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-__all__ = ["APPROVAL_WORDS", "confirms", "decides", "is_owners_alone", "typed_command"]
+__all__ = ["APPROVAL_WORDS", "as_command", "confirms", "decides", "is_owners_alone", "typed_command"]
 
 _RULES: Final = frozenset(
     {"always", "session"}
@@ -77,6 +77,13 @@ def decides(text: str, command: str | None) -> bool:
     said = text.strip().lower()
     typed = said.split(maxsplit=1)[0].partition("@")[0] if said else ""
     return command in _DECIDING or said in APPROVAL_WORDS or typed in ("/approve", "/deny", "!approve", "!deny")
+
+
+def as_command(word: str) -> str:
+    """The host's command that decides as one of :data:`APPROVAL_WORDS` does."""
+    said = word.strip().lower()
+    how = next((how for how in ("always", "session") if how in said.split()), "")
+    return "/deny" if said in _NO else f"/approve {how}".strip()
 
 
 def confirms(text: str) -> bool | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from canon_hermes_plugin.desk import Silence
+from canon_hermes_plugin.hosting.runner import HostRunner
 from canon_hermes_plugin.turn.events import ModelCalled
 from tests.support.busy_host import AUTHORITY, KEY, ROOM, Agent, Busy, MuteAgent, a_busy_session, a_request
 
@@ -322,23 +323,51 @@ async def test_what_is_the_hosts(why: str) -> None:
     assert (busy.runner.left, busy.waiting, busy.agent.interrupts) == ([event], [], [])
 
 
-async def test_a_word_answers_an_approval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S5.12, S5.13, D64: the host gets the answer, which leaves the shelf without a turn; other words wait."""
+@pytest.fixture
+def approval_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The session waits for somebody's leave."""
     import tools.approval
 
-    monkeypatch.setattr(tools.approval, "has_blocking_approval", lambda session_key: session_key == KEY)
     from canon_hermes_plugin import host
 
+    monkeypatch.setattr(tools.approval, "has_blocking_approval", lambda session_key: session_key == KEY)
     host._resolve.cache_clear()
+    yield
+    host._resolve.cache_clear()
+
+
+async def test_a_word_answers_an_approval(approval_waits: None) -> None:
+    """S5.12, S5.13, D64: the host gets the answer, which leaves the shelf without a turn; other words wait."""
     busy = a_busy_session()
-    try:
-        await busy.say("Yes", "interrupt", message_id="m2")
-        await busy.say("also check the attachment", message_id="m3")
-    finally:
-        host._resolve.cache_clear()
+
+    await busy.say("Yes", "interrupt", message_id="m2")
+    await busy.say("also check the attachment", message_id="m3")
 
     assert [event.text for event in busy.runner.left] == ["Yes"]
     assert (busy.waiting, busy.notes.accepted, busy.agent.interrupts) == (["also check the attachment"], ["m2"], [])
+
+
+@pytest.mark.parametrize(("word", "command"), [("Yes", "/approve"), ("no", "/deny"), ("always", "/approve always")])
+async def test_a_word_that_the_host_lacks_answers_an_approval(
+    approval_waits: None, monkeypatch: pytest.MonkeyPatch, word: str, command: str
+) -> None:
+    """S5.12, D64: a host without its texts would let a yes wait until the approval is over; it hears a command."""
+    busy, heard = a_busy_session(), []
+    busy.runner.words = set()
+
+    async def handle(event: Any) -> None:
+        heard.append(event.text)
+
+    monkeypatch.setattr(busy.adapter, "handle_message", handle)
+    event = await busy.say(word, message_id="m2")
+
+    assert (heard, event.text) == ([command], word)
+    assert (busy.runner.left, busy.waiting, busy.notes.accepted) == ([], [], ["m2"])
+
+
+def test_a_host_that_does_not_say_takes_each_word() -> None:
+    """R5.4: older hosts keep their words where nobody can ask for them."""
+    assert HostRunner(object()).takes_word("yes")
 
 
 async def test_a_run_that_ended_meanwhile_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.host import command_name
-from canon_hermes_plugin.interactions.typed import confirms, decides, is_owners_alone, typed_command
+from canon_hermes_plugin.interactions.typed import (
+    APPROVAL_WORDS,
+    as_command,
+    confirms,
+    decides,
+    is_owners_alone,
+    typed_command,
+)
 
 NAMES = {"yolo": "yolo", "approve": "approve", "deny": "deny", "new": "new", "reset": "new"}
 
@@ -84,6 +91,17 @@ def test_what_only_the_owner_may_type(command: str | None, arguments: str, expec
 # --- against the installed host ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("word", sorted(APPROVAL_WORDS))
+def test_each_word_has_a_command_that_decides_the_same(word: str) -> None:
+    """R5.4: a host that lacks the words is told by its command; a yes for once stays one for once."""
+    command = as_command(f" {word.upper()} ")
+
+    no = word in ("deny", "no", "reject", "cancel", "n", "👎")
+    how = next((how for how in (" always", " session") if how.strip() in word), "")
+    assert command == ("/deny" if no else f"/approve{how}")
+    assert decides(command, None)
+
+
 def host_trees() -> list[ast.AST]:
     import gateway
 
@@ -100,13 +118,21 @@ def sets_named(nodes: list[ast.AST], name: str) -> list[set[Any]]:
     ]
 
 
+def words_asked_for() -> list[set[str]]:
+    """The words of a host that keeps them in a method of its runner."""
+    from gateway.run import GatewayRunner
+
+    ask = getattr(GatewayRunner, "_plaintext_approval_words", None)
+    return [] if ask is None else [{*ask(object.__new__(GatewayRunner))}]
+
+
 @pytest.mark.host
 def test_the_hosts_own_words_are_known() -> None:
     """R9.10: each word that the installed host takes for a yes or a no is one here too."""
     nodes = host_trees()
-    sets = [*sets_named(nodes, "_approve_words"), *sets_named(nodes, "_deny_words")]
+    sets = [*sets_named(nodes, "_approve_words"), *sets_named(nodes, "_deny_words"), *words_asked_for()]
 
-    assert len(sets) >= 2
+    assert sets
     assert [word for words in sets for word in words if not decides(str(word), None)] == []
 
 
