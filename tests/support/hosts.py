@@ -32,6 +32,7 @@ class HostRow:
         closes_code: a draft or an answer that ends within code is closed by the host itself.
         own_faults: beginnings of errors that the host logs about itself, without any plugin.
         asks_in_lists: a model asks its human several questions in one call, and has their answers in one list.
+        failure_key: what stands for the sentence about a run that broke, where the host lacks the texts.
     """
 
     hermes: str
@@ -43,6 +44,11 @@ class HostRow:
     closes_code: bool = False
     own_faults: tuple[str, ...] = ()
     asks_in_lists: bool = False
+    failure_key: str | None = None
+
+    def failure_text(self, error: str) -> str:
+        """What the host's notice of a run that broke holds."""
+        return self.failure_key or error
 
 
 ROWS: Final[tuple[HostRow, ...]] = (
@@ -67,6 +73,7 @@ ROWS: Final[tuple[HostRow, ...]] = (
         closes_code=True,
         own_faults=("Group Chat worker failed to start",),
         asks_in_lists=True,
+        failure_key="gateway.notify.turn_error_detailed",
     ),
 )
 

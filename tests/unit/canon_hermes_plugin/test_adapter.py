@@ -22,6 +22,7 @@ from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.conversing import states_of
 from tests.support.hosted_adapter import build, hosted, platform_config, until
+from tests.support.hosts import THIS_HOST
 
 pytestmark = pytest.mark.host
 
@@ -498,7 +499,7 @@ async def test_a_failed_runs_notice_is_delivered(box: CanonSandbox) -> None:
         (notice,) = await box.until("messages")
         await until(lambda: [state["state"] for state in box.human.turns()][-1:] == ["interrupted"])
 
-    assert "broken agent" in notice["text"] and "turnId" not in notice["metadata"]
+    assert THIS_HOST.failure_text("broken agent") in notice["text"] and "turnId" not in notice["metadata"]
 
 
 async def test_typing_is_kept_alive_by_the_host(box: CanonSandbox) -> None:

@@ -213,9 +213,10 @@ def skill_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     )
     monkeypatch.setenv("HERMES_HOME", str(home))
     monkeypatch.setattr(tools.skills_tool, "SKILLS_DIR", home / "skills")
-    monkeypatch.setattr(agent.skill_commands, "_skill_commands", {})
+    kept = next(name for name in ("_skill_commands", "_skill_commands_by_key") if hasattr(agent.skill_commands, name))
+    monkeypatch.setattr(agent.skill_commands, kept, {})
     yield home
-    agent.skill_commands._skill_commands = {}
+    setattr(agent.skill_commands, kept, {})
 
 
 def test_the_hosts_own_scanner(skill_home: Path) -> None:
@@ -292,6 +293,8 @@ def dispatched() -> set[str]:
                     found |= {text for one in (left, *comparators) for text in texts_of(one)}
                 case ast.Dict(keys=keys):
                     found |= {text for key in keys if key is not None for text in texts_of(key)}
+                case ast.Assign(targets=[ast.Name(name)], value=names) if name.endswith("_COMMANDS"):
+                    found |= texts_of(names)
     return found
 
 
