@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +146,11 @@ def texts(stage: Stage, room: str) -> list[str]:
 
 
 def heard_as_tool_result(stage: Stage, words: str) -> bool:
-    """Whether the model got the words behind the result of a tool."""
+    """Whether the model got the words behind the result of a tool: in it, or as the message behind it."""
     return any(
-        message["role"] == "tool" and words in str(message["content"])
+        words in str(message["content"]) and "tool" in (before["role"], message["role"])
         for request in stage.model.requests
-        for message in request.body["messages"]
+        for before, message in pairwise(request.body["messages"])
     )
 
 

@@ -31,6 +31,7 @@ Json = Mapping[str, Any]
 
 _NAMES = ("say", "tool", "long", "slow", "wait", "http", "empty", "broken")
 _TOOL_HEAD = re.compile(r"\s+\S+?\s*(?=\{)")
+_BETWEEN = "[OUT-OF-BAND USER MESSAGE"  # how such a message begins; older hosts put the words into the result
 _START = re.compile(rf"\[({'|'.join(_NAMES)})(?=[\s\]])")
 
 
@@ -77,10 +78,15 @@ class Plan:
 
 def user_text(messages: Sequence[Json]) -> str:
     """The text of the last message of the user; parts of other kinds than text are left out."""
-    for message in reversed(messages):
+    for message in reversed(_without_words_between(messages)):
         if message.get("role") == "user":
             return _text(message.get("content"))
     return ""
+
+
+def _without_words_between(messages: Sequence[Json]) -> list[Json]:
+    """The conversation without what a host puts behind a tool's result, said into a turn that goes on."""
+    return [one for one in messages if one.get("role") != "user" or not _text(one.get("content")).startswith(_BETWEEN)]
 
 
 def _text(content: Any) -> str:
@@ -156,6 +162,7 @@ class Script:
             scripted: whether this request may take a scripted answer; titles and other side requests may not.
             number: running number of the request, for tool call ids.
         """
+        messages = _without_words_between(messages)
         text, results = user_text(messages), _tool_results(messages)
         place = (_place_of_user(messages), text)
         directives = parse_directives(text)

@@ -92,6 +92,17 @@ def test_what_follows_a_tool_waits_for_its_result() -> None:
     assert (third.text, beyond.text) == ("done", "The tool said: 3")
 
 
+def test_words_that_a_host_puts_between_begin_nothing() -> None:
+    """What somebody says into a turn that goes on is no message of its own: the turn's own script goes on."""
+    script = Script()
+    said = [user("[tool ls][say the whole answer]"), CALLED, tool("a file")]
+    between = user("[OUT-OF-BAND USER MESSAGE - delivered once]\n[say for Ben]\n[/OUT-OF-BAND USER MESSAGE]")
+
+    assert script.decide([*said, between], scripted=True, number=2) == Plan(text="the whole answer")
+    assert user_text([*said, between]) == "[tool ls][say the whole answer]"
+    assert user_text([*said, user("[say next]")]) == "[say next]"
+
+
 def test_parallel_results_are_one_round() -> None:
     """Several tool messages in a row answer one call."""
     plan = Script().decide([user("[tool a] [say done]"), CALLED, tool("1"), tool("2")], scripted=True, number=1)
