@@ -13,6 +13,7 @@ from canon_ops.sandbox.answering import AnswerRefused
 from tests.support.asking import call_of, human_answers, question_of
 from tests.support.conversing import answer_to, states_of
 from tests.support.gateways import Stage, canon_stage
+from tests.support.hosts import THIS_HOST
 from tests.support.side_by_side import NAME, add_side_by_side
 from tests.support.waiting import wait_until
 
@@ -264,7 +265,7 @@ def test_canon_shows_no_card(shared: Stage) -> None:
 
     answer_to(box, message)
     assert (fault.fired, prompt["metadata"]["turnSemantics"]) == (1, "control")
-    assert "/approve" in prompt["text"] and DANGER in prompt["text"]
+    assert THIS_HOST.approval_command in prompt["text"] and DANGER in prompt["text"]
 
 
 def offered(stage: Stage) -> set[str]:

@@ -28,10 +28,14 @@ class HostRow:
         knows_every_supervisor: more than the S6 marker keeps a home from following the sticky choice.
         buries_profiles: a profile that was deleted stays so, even when a stray process makes its folder again.
         unlike_env: files of tests/unit/settings/test_dotenv.py that the host reads otherwise than we do: UTF-16 is no
-            text to one, and a byte-order mark belongs to the first name for all but one.
+            text to one, a byte-order mark belongs to the first name for two, and one keeps a carriage return in quotes.
         closes_code: a draft or an answer that ends within code is closed by the host itself.
         own_faults: beginnings of errors that the host logs about itself, without any plugin.
         asks_in_lists: a model asks its human several questions in one call, and has their answers in one list.
+        trims_home: blanks around a HERMES_HOME hide no sticky choice: the folder without them has its own obeyed.
+        hands_on_every_key: a platform's block may hold any key, and all of it reaches the adapter.
+        reads_pins_as_dotenv: the administrator's .env is read like a person's, with ``export`` and quotes.
+        approval_command: what a prompt in words tells people to type, where the host lacks the texts their key.
         failure_key: what stands for the sentence about a run that broke, where the host lacks the texts.
     """
 
@@ -44,6 +48,10 @@ class HostRow:
     closes_code: bool = False
     own_faults: tuple[str, ...] = ()
     asks_in_lists: bool = False
+    trims_home: bool = False
+    hands_on_every_key: bool = False
+    reads_pins_as_dotenv: bool = False
+    approval_command: str = "/approve"
     failure_key: str | None = None
 
     def failure_text(self, error: str) -> str:
@@ -69,10 +77,14 @@ ROWS: Final[tuple[HostRow, ...]] = (
         inner_home_is_root=True,
         knows_every_supervisor=True,
         buries_profiles=True,
-        unlike_env=("byte-order mark",),
+        unlike_env=("byte-order mark", "crlf"),
         closes_code=True,
         own_faults=("Group Chat worker failed to start",),
         asks_in_lists=True,
+        trims_home=True,
+        hands_on_every_key=True,
+        reads_pins_as_dotenv=True,
+        approval_command="gateway.exec_approval.text_choice_once",
         failure_key="gateway.notify.turn_error_detailed",
     ),
 )

@@ -29,6 +29,7 @@ from canon_ops.hermes.keys import (
 from canon_ops.settings.credentials import resolve
 from canon_ops.settings.options import read_options
 from canon_ops.settings.surroundings import Surroundings
+from tests.support.hosts import THIS_HOST
 
 # What stands in the two product pages, taken out of them by `names_in`; the pages themselves are not part of the tree.
 VARIABLES_OF_THE_PRODUCT_PAGES = [
@@ -318,9 +319,10 @@ def test_the_host_agrees_on_what_it_drops(tmp_path: Path) -> None:
 
     arrived = set(json.loads(ran.stdout))
     assert set(shared) - newer <= arrived
-    assert not {"base_url", "custom_key"} & arrived
+    lost = {"base_url", "custom_key"}
+    assert lost & arrived == (lost if THIS_HOST.hands_on_every_key else set())
     assert {name: dropped(("platforms", "canon", name)) is None for name in block} == {
-        name: name in arrived | newer | {"extra"} for name in block
+        name: name in (arrived - lost) | newer | {"extra"} for name in block
     }
 
 

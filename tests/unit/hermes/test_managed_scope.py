@@ -12,6 +12,7 @@ import pytest
 
 from canon_ops.hermes.homes import resolve_home
 from canon_ops.hermes.managed_scope import ManagedScope, PinnedByAdministrator, managed_scope
+from tests.support.hosts import THIS_HOST
 
 CONFIG = "model:\n  default: m\napprovals: {}\nplugins:\n  enabled: [a]\n"
 ENV = "# policy\nCANON_AGENT='pinned'\n  TZ = UTC \nnothing\nexport X=1\nQ=\"a'\n"
@@ -76,4 +77,6 @@ def test_hermes_pins_the_same(environ: dict[str, str], tmp_path: Path) -> None:
 
     scope = scope_of(environ)
     assert sorted(".".join(leaf) for leaf in scope.leaves) == keys
-    assert dict(scope.variables) == variables
+    pinned = {"X": "1", "Q": "\"a'"} if THIS_HOST.reads_pins_as_dotenv else {"export X": "1", "Q": "a"}
+    assert variables == {"CANON_AGENT": "pinned", "TZ": "UTC", **pinned}
+    assert THIS_HOST.reads_pins_as_dotenv or dict(scope.variables) == variables

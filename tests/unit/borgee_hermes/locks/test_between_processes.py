@@ -37,7 +37,10 @@ sys.stdin.readline()
 @contextmanager
 def held_elsewhere(home: Path, key: Secret) -> Iterator[subprocess.Popen[str]]:
     """Another gateway process that has the home and the key, until the end of the block or its own."""
-    words = [sys.executable, "-c", HOLD, "-m", "hermes_cli.main", "gateway", "run", str(home)]
+    program = home.parent / f"{home.name}-program" / "hermes_cli" / "main.py"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(HOLD, encoding="utf-8")
+    words = [sys.executable, str(program), "gateway", "run", str(home)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
