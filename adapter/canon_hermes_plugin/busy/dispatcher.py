@@ -311,6 +311,7 @@ class BusySessions:
             self._queue.line_up(session_key, event)
             return
         self._host.queue(session_key, event)
+        self._queue.keep_next_only(session_key, event)
         head = self._queue.swallower(session_key, event)
         if head is not None and not _carry(head, self._arrival_of(event)):
             logger.debug("Canon: the host's event takes no notes; a merged message is not acknowledged")

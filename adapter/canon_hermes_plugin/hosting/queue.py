@@ -77,6 +77,13 @@ class HostQueue:
         merges = head is not None and bool(head.media_urls or event.media_urls)
         return merges or not self._in_host(session_key)
 
+    def keep_next_only(self, session_key: str, event: Any) -> None:
+        """Take an event that the host has put behind the next one into our line: some hosts merge only pictures."""
+        behind = self._behind.get(session_key, ())
+        if any(one is event for one in behind):
+            behind.remove(event)
+            self.line_up(session_key, event)
+
     def line_up(self, session_key: str, event: Any) -> None:
         """Let an event wait with us, behind the others."""
         self._line.setdefault(session_key, deque()).append(event)

@@ -422,6 +422,22 @@ async def test_a_merged_message_travels_with_its_survivor() -> None:
     assert (opening.source_message_id, opening.merged_ids, opening.authority) == ("m2", ("m3",), AUTHORITY)
 
 
+async def test_what_the_host_does_not_merge_waits_with_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S5.28, S5.29: some hosts merge pictures alone, and put a film behind the next; it waits in our line instead."""
+    busy = a_busy_session()
+    await busy.say("a note", message_id="m2")
+
+    def behind(session_key: str, event: Any) -> None:
+        busy.runner._queued_events.setdefault(session_key, []).append(event)
+
+    monkeypatch.setattr(busy.runner, "_queue_or_replace_pending_event", behind)
+    film = await busy.say("a film", media=("film.mp4",), message_id="m3")
+    await busy.say("and a text", message_id="m4")
+
+    assert (busy.behind, busy.line[:1], busy.slot.message_id) == ([], [film], "m2")
+    assert busy.waiting == ["a note", "a film", "and a text"]
+
+
 async def test_more_than_the_host_holds_wait_with_us(caplog: pytest.LogCaptureFixture) -> None:
     """S5.29, S5.30: the host has one, whatever its limit; the others follow in order, and none is lost."""
     busy = a_busy_session()
