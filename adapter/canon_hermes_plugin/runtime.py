@@ -324,6 +324,8 @@ class CanonRuntime:
 
     async def edit(self, conversation_id: str, message_id: str, text: str, *, finalize: bool, metadata: Any) -> Reply:
         """The host has more, or the last, of something it began to say."""
+        if self._connected is not None and self._connected.people.is_card(message_id):
+            return Reply(True, message_id)
         return await self._desk.edit(conversation_id, message_id, text, finalize=finalize, metadata=metadata)
 
     async def send_file(self, conversation_id: str, wish: FileWish, *, reply_to: str | None, metadata: Any) -> Reply:

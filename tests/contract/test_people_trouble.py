@@ -115,6 +115,16 @@ async def question_waits(box: CanonSandbox) -> AsyncIterator[Waiting]:
             await asyncio.wait([waiting.told])
 
 
+async def test_a_host_that_writes_over_a_card(box: CanonSandbox) -> None:
+    """D17: some hosts edit the card when its time is over; Canon shows that by itself, and no draft begins of it."""
+    async with command_waits(box) as waiting:
+        (shown,) = waiting.asked
+        edited = await waiting.stage.adapter.edit_message(ROOM, shown.message_id, "It did not run in time.")
+
+        assert (edited.success, edited.message_id) == (True, shown.message_id)
+        assert shown.message_id not in waiting.stage.adapter._canon._desk._turns.live
+
+
 MAKING = {
     # whether Canon has the request for a moment
     "interaction-500": False,

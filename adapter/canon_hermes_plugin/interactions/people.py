@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 REPLY_LIMIT_S: Final = 13.0  # the host waits 15 s with a thread of the agent's, R9.8
 POST_LIMIT_S: Final = 4.0  # ours: with the request itself less than the host's 15 s
 PROMPT_WITHIN_MS: Final = 30_000  # R9.19
+CARDS_REMEMBERED: Final = 256  # ours: a host may edit one when its time is over
 TYPED_REMEMBERED: Final = 256  # ours: who typed a command that the host may want confirmed
 QUESTIONS_REMEMBERED: Final = 256  # ours
 UNKNOWN_COMMAND: Final = Asked(None, owner_only=True, allows_rule=False)  # it is on its way to us
@@ -95,6 +96,7 @@ class People:
         self._offloaded = offloaded
         self._clock = clock
         self._failed: dict[str, list[_Failed]] = {}
+        self._cards: deque[str | None] = deque(maxlen=CARDS_REMEMBERED)
         self._pending: dict[str, list[_Pending]] = {}
         self._questions: OrderedDict[str, str | None] = OrderedDict()
         self._typed: OrderedDict[tuple[str, str], str | None] = OrderedDict()
@@ -224,11 +226,17 @@ class People:
 
     async def _ask(self, ask: Ask) -> Reply:
         try:
-            return Reply(True, await self._asking.ask(ask))
+            message_id = await self._asking.ask(ask)
         except (CanonOpsError, NotShown) as error:
             reason = error.what if isinstance(error, CanonOpsError) else str(error)
             logger.warning("Canon does not show a request of the host's: %s", reason)
             return Reply(False, error=reason)
+        self._cards.append(message_id)
+        return Reply(True, message_id)
+
+    def is_card(self, message_id: str) -> bool:
+        """Whether a message is one of these: Canon shows what becomes of it, and nobody writes over it."""
+        return message_id in self._cards
 
     def _decision(self, approval_id: str, response: JsonObject, receipt: RequestReceipt, asked: Asked) -> str:
         by, expected = text_of(response, "respondedBy"), asked.responder or receipt.responder
