@@ -15,7 +15,8 @@ unmarked                     acknowledged, not written                   a plain
 ``notify``, other            its own message, at once                    a loose turn, at once
 ===========================  ==========================================  ================================
 
-With both marks a send is an answer: ``notify`` decides.
+With both marks a send is an answer: ``notify`` decides. The report of a job (``job_id``) is a plain message where no
+turn is open, whether a host marks it or not.
 
 While a follow-up is announced, its run has not begun: the host first waits for the stream of the first answer, which
 lags behind, or sends that answer whole and without a mark. So everything from the own run is still the first turn's,
@@ -65,12 +66,14 @@ class Marks:
     expect_edits: bool = False
     notify: bool = False
     approval_prompt: bool = False
+    scheduled: bool = False
 
     @classmethod
     def read(cls, metadata: object) -> Marks:
         """Read the host's metadata; anything but an object has no marks."""
         marks = metadata if isinstance(metadata, dict) else {}
-        return cls(bool(marks.get("expect_edits")), bool(marks.get("notify")), bool(marks.get("is_approval_prompt")))
+        named = (bool(marks.get(name)) for name in ("expect_edits", "notify", "is_approval_prompt", "job_id"))
+        return cls(*named)
 
     @property
     def is_unmarked(self) -> bool:
@@ -263,7 +266,7 @@ def route_edit(
 
 
 def _out_of_turn(turns: Turns, conversation: ConversationId, marks: Marks) -> Route:
-    if marks.is_unmarked:
+    if marks.is_unmarked or marks.scheduled:  # some hosts mark the report of a job to be noticed, others do not
         return Plain()
     if marks.notify:
         for turn in turns.live.values():

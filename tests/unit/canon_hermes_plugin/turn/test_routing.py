@@ -88,6 +88,9 @@ def test_s7_46_what_a_draft_is(turns: Turns, caller: Caller, metadata: object, i
         pytest.param(ONE, OWN, NOTIFY, Stage(A, True, is_new=True), id="own answer"),
         pytest.param(ONE, NOBODY, NOTIFY, Open(Kind.OWN, True), id="S7.49-a command's reply"),
         pytest.param(ONE, NOBODY, DRAFT, Open(Kind.OWN, False), id="a draft beside the turn"),
+        pytest.param(Turns(), NOBODY, {"job_id": "j1"}, Plain(), id="a job's report"),
+        pytest.param(Turns(), NOBODY, {"job_id": "j1", **NOTIFY}, Plain(), id="a job's report, to be noticed"),
+        pytest.param(ONE, NOBODY, {"job_id": "j1", **NOTIFY}, Open(Kind.OWN, True), id="a job's report beside a turn"),
         pytest.param(
             ONE, OWN, {"is_approval_prompt": True}, Open(Kind.OWN, True, semantics=TurnSemantics.CONTROL), id="prompt"
         ),
