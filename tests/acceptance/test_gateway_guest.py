@@ -23,7 +23,8 @@ pytestmark = pytest.mark.host
 TEXTS = ("[say Hello.]", '[tool terminal {"command": "true"}][say Done.]', "[long 300]", "[say Goodbye.]")
 ON_CANON = "On Canon."
 OUR_TOOLS = {"canon_communicate", "canon_runtime_control"}  # R11.30: for every session that may act on Canon
-OF_THE_MOMENT = {"session_id", "created_at", "updated_at", "last_prompt_tokens"}
+OF_THE_MOMENT = {"session_id", "created_at", "updated_at", "last_prompt_tokens", "prompt_pin"}
+"""``prompt_pin`` is the head of what the model is asked, which is compared there."""
 
 
 @dataclass
