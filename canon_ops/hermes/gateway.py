@@ -6,7 +6,8 @@ Hermes writes ``gateway_state.json`` and does not correct it after SIGTERM or SI
 
 Order of calls on a :class:`GatewayProcess`: ``start``, ``wait_ready``, then ``stop`` or ``kill``; as a context manager
 it stops on the way out. Ready means three things (Hermes end-to-end, 3): the platform is connected, the gateway says
-running, and its log says that the inbound gate is open. A message that arrives before the third is queued by the host.
+that it serves, and its log says that the inbound gate is open. A message that arrives before the third is queued by
+the host.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from canon_ops.files.reading import read_optional
 from canon_ops.hermes.homes import HermesHome
 
 __all__ = [
+    "SERVING_STATES",
     "ChildProcess",
     "GatewayExited",
     "GatewayNotReady",
@@ -44,6 +46,9 @@ __all__ = [
     "isolated_environ",
     "read_state",
 ]
+
+SERVING_STATES = ("running", "degraded")
+"""What a gateway says of itself while it serves; degraded: one of its platforms does not stand."""
 
 _LOG_FILE = Path("logs", "gateway.log")
 _GATE_OPEN = b"Press Ctrl+C to stop"
@@ -334,7 +339,7 @@ class GatewayProcess:
         entry = state.platforms.get(platform)
         if entry is None or entry.state != "connected":
             return f"{platform} is {_platform_text(entry)}", state
-        if state.state != "running":
+        if state.state not in SERVING_STATES:
             return f"the gateway says {state.state}", state
         if not self._gate_is_open():
             return "its inbound gate is closed", state

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from canon_ops.errors import OutsideError, RefusedError
 from canon_ops.hermes.discovery import find_host
-from canon_ops.hermes.gateway import GatewayState, GatewayStateDamaged, hermes_program, read_state
+from canon_ops.hermes.gateway import SERVING_STATES, GatewayState, GatewayStateDamaged, hermes_program, read_state
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.service import GatewayService
 from canon_ops.operate.prompts import Prompts
@@ -158,7 +158,7 @@ def _wait(
     old = before.pid if before else None
     while True:
         state = _state(home)
-        if state is not None and state.is_alive and state.pid != old and state.state in ("running", "degraded"):
+        if state is not None and state.is_alive and state.pid != old and state.state in SERVING_STATES:
             return state
         if time.monotonic() >= deadline:
             told = f"it says {state.state}" if state and state.is_alive and state.pid != old else "there is no new one"

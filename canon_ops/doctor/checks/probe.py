@@ -16,14 +16,12 @@ from __future__ import annotations
 from canon_ops.doctor.check import About, Check, Finding, Fix, Place, Status
 from canon_ops.doctor.examination import Examination
 from canon_ops.hermes.config_file import HermesConfig
-from canon_ops.hermes.gateway import GatewayState
+from canon_ops.hermes.gateway import SERVING_STATES, GatewayState
 from canon_ops.hermes.platform_health import PlatformHealth, StreamState, Trust, health_file
 from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.hermes.surroundings import read_optional
 
 __all__ = ["PROBE_CHECKS"]
-
-_SERVING = ("running", "degraded")
 
 
 def _live(examination: Examination) -> Finding:
@@ -50,7 +48,7 @@ def _ready(examination: Examination) -> Finding:
     state, config = examination.gateway(), examination.config.examine()
     if alive.status is not Status.OK or state is None:
         return alive
-    if state.state not in _SERVING:
+    if state.state not in SERVING_STATES:
         return Finding(Status.ERROR, f"The gateway (pid {state.pid}) is {state.state}.", data=alive.data)
     on = [names for names in PLATFORMS.values() if _is_on(config, state, names)]
     if not on:

@@ -186,6 +186,26 @@ def test_a_killed_gateway_is_stale_and_a_new_one_is_not_taken_for_it(home: Herme
     assert ready.pid == second.pid != first.pid
 
 
+@pytest.mark.parametrize(
+    ("says", "is_ready"), [("running", True), ("degraded", True), ("starting", False), ("draining", False)]
+)
+def test_what_a_gateway_says_while_it_serves(
+    home: HermesHome, bystander: subprocess.Popen[bytes], says: str, is_ready: bool
+) -> None:
+    """One of its platforms may be down: the one that was asked about stands, and its people are answered."""
+    write_state(home, pid=bystander.pid, gateway_state=says, platforms={"canon": {"state": "connected"}})
+    log = home.path / "logs" / "gateway.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("Press Ctrl+C to stop\n")
+    gateway = GatewayProcess(home, bystander, ["hermes"], home.path / "out")
+
+    if is_ready:
+        assert gateway.wait_ready(platform="canon", timeout_s=0).state == says
+        return
+    with pytest.raises(GatewayNotReady, match=f"the gateway says {says}"):
+        gateway.wait_ready(platform="canon", timeout_s=0)
+
+
 @pytest.mark.host
 def test_a_platform_that_does_not_connect_is_named(home: HermesHome) -> None:
     """When the time is up, the error says which condition was missing and shows the end of the output."""
