@@ -406,14 +406,16 @@ class BusySessions:
     def _look_after(self, session_key: str) -> None:
         """What the host had let wait and has lost waits with us, in front: nothing else would bring it again."""
         if not self._host.is_draining and not self._host.is_restoring and session_key not in self._serving:
-            for event in reversed(self._queue.lost(session_key, lambda event: self._is_under_way(session_key, event))):
+            lost = self._queue.lost(
+                session_key,
+                taken=self._taken.get(session_key),
+                is_under_way=lambda event: id(event) in self._on_the_way,
+            )
+            for event in reversed(lost):
                 message_id = self._arrival_of(event).message_id
                 logger.warning("Canon: Hermes lost message %s, which waited; it is handed over again", message_id)
                 self._queue.put_first(session_key, event)
         self._queue.look(self._session_of)
-
-    def _is_under_way(self, session_key: str, event: Any) -> bool:
-        return id(event) in self._on_the_way or self._taken.get(session_key) is event
 
     def _dequeued(self, session_key: str, event: Any) -> None:
         if self._host.is_draining:  # the host throws it away; the next gateway has it from the inbox

@@ -118,9 +118,16 @@ class HostQueue:
         """A run has begun with an event, and with what it has swallowed."""
         self._watch.forget(self._messages_in(event))
 
-    def lost(self, session_key: str, is_under_way: Callable[[Any], bool]) -> list[Any]:
-        """What has waited in a session, waits nowhere now, is not under way and has not begun."""
-        return self._watch.lost(session_key, lambda message_id, event: self.holds(message_id) or is_under_way(event))
+    def lost(self, session_key: str, *, taken: Any, is_under_way: Callable[[Any], bool]) -> list[Any]:
+        """What has waited in a session, waits nowhere now, is not under way and has not begun.
+
+        Args:
+            taken: the event that the host has taken last, or None; what it has swallowed went with it.
+        """
+        there = set(self._messages_in(taken)) if taken is not None else set()
+        return self._watch.lost(
+            session_key, lambda message_id, event: message_id in there or self.holds(message_id) or is_under_way(event)
+        )
 
     def is_busy(self, session_key: str) -> bool:
         """Whether the host runs something in the session, so that a message of it waits."""

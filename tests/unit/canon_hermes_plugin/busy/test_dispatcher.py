@@ -537,6 +537,22 @@ async def test_what_is_not_lost_is_not_brought_back(happens: Callable[[Busy, Any
     assert busy.waiting == []
 
 
+async def test_what_a_taken_message_has_swallowed_is_not_lost() -> None:
+    """X3: words that the host has merged into a picture are in its run, whatever they were seen as before."""
+    busy = a_busy_session()
+    words = busy.event(a_request("and this", message_id="m3"))
+    busy.runner._startup_restore_queue = [words]  # so it waited first, as an event of its own
+    busy.end_run()
+    busy.runner._startup_restore_queue = []
+    await busy.say("look", message_id="m2", media=("/pictures/one.png",))
+    assert await busy.sessions.dispatch(words, KEY)
+
+    taken = busy.promote()
+    busy.end_run()
+
+    assert ([one.message_id for one in busy.sessions._arrival_of(taken).absorbed], busy.waiting) == (["m3"], [])
+
+
 async def test_what_a_follow_up_is_for_is_done_when_the_host_takes_the_next() -> None:
     """A run answers one waiting message after the other; none of them was lost."""
     busy = a_busy_session()
