@@ -585,6 +585,10 @@ WORDS = {
 
 def taken_by(ask: Any, words: dict[str, Any]) -> dict[str, Any]:
     """What a host can pass: one whose own method prepares the prompt passes that one's words and no others."""
+    from gateway.platforms.base import BasePlatformAdapter
+
+    if not hasattr(BasePlatformAdapter, "send_exec_approval"):
+        return words  # the method is ours, and has to take whatever a host says
     parameters = inspect.signature(ask).parameters
     takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
     return {name: value for name, value in words.items() if takes_all or name in parameters}
