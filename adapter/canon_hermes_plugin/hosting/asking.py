@@ -51,7 +51,7 @@ def asking_for_commands(host: Host, answer: Callable[[Reply], Any]) -> type[Any]
             )
             return answer(await put)
 
-    class Drawn(base):  # type: ignore[misc]  # as above
+    class Drawn(base):  # type: ignore[misc]  # the host ships no types
         async def _send_exec_approval_prompt(self, prompt: Any) -> Any:
             """The same, where the host has decided which choices there are."""
             put = self._canon.command(
