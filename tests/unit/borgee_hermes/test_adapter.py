@@ -365,15 +365,15 @@ async def test_an_answer_whose_question_is_over_waits_for_its_place(own_home: Pa
 
 
 class SlowClaim(Inbox):
-    """An inbox whose claim of the third row takes its time after it stands on the disk."""
+    """An inbox whose claim of one row takes its time after it stands on the disk."""
 
-    def __init__(self, file: Path, reached: asyncio.Event, go: asyncio.Event) -> None:
+    def __init__(self, file: Path, slow: int, reached: asyncio.Event, go: asyncio.Event) -> None:
         super().__init__(file)
-        self._reached, self._go = reached, go
+        self._slow, self._reached, self._go = slow, reached, go
 
     async def claim(self, seq: int, token: str) -> Receipt | None:
         claimed = await super().claim(seq, token)
-        if seq == 3 and not self._go.is_set():
+        if seq == self._slow and not self._go.is_set():
             self._reached.set()
             await self._go.wait()
         return claimed
@@ -385,7 +385,7 @@ async def test_a_command_whose_turn_ends_during_its_claim_waits_for_its_place(ow
     Hermes is shown nothing before that."""
     agent, reached, go = Held(), asyncio.Event(), asyncio.Event()
 
-    async with staged(own_home, agent, inbox=lambda home: SlowClaim(inbox_file(home), reached, go)) as stage:
+    async with staged(own_home, agent, inbox=lambda home: SlowClaim(inbox_file(home), 3, reached, go)) as stage:
         commands = stage.adapter._borgee._port.commands
         stage.session.deliver(said("turn", message_id="m-1"))
         await until(lambda: agent.running == ["turn"])
@@ -412,7 +412,7 @@ async def test_a_stop_whose_turn_ends_during_its_claim_ends_the_next_one(own_hom
     that waited for its place would come when there is nothing left to stop."""
     agent, reached, go = Held(), asyncio.Event(), asyncio.Event()
 
-    async with staged(own_home, agent, inbox=lambda home: SlowClaim(inbox_file(home), reached, go)) as stage:
+    async with staged(own_home, agent, inbox=lambda home: SlowClaim(inbox_file(home), 3, reached, go)) as stage:
         stage.session.deliver(said("turn", message_id="m-1"))
         await until(lambda: agent.running == ["turn"])
         await stage.session.deliver(said("next", message_id="m-2")).settled
@@ -434,14 +434,7 @@ async def test_a_claim_that_a_stop_overtakes_is_given_back(own_home: Path) -> No
     """8.3: nothing of it was begun, so nobody has to decide about it; the next start runs it."""
     reached, go = asyncio.Event(), asyncio.Event()
 
-    class Slow(Inbox):
-        async def claim(self, seq: int, token: str) -> Receipt | None:
-            claimed = await super().claim(seq, token)
-            reached.set()
-            await go.wait()
-            return claimed
-
-    async with staged(own_home, Held(), inbox=lambda home: SlowClaim(inbox_file(home), reached, go)) as stage:
+    async with staged(own_home, Held(), inbox=lambda home: SlowClaim(inbox_file(home), 1, reached, go)) as stage:
         stage.session.deliver(said())
         await reached.wait()
         stopping = asyncio.create_task(stage.adapter.disconnect())
