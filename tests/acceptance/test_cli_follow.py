@@ -119,6 +119,23 @@ def test_approvals_are_watched(near: dict[str, str], started: subprocess.Popen[s
     assert stopped(started, signal.SIGINT) == 130
 
 
+@pytest.mark.parametrize("started", [("approvals", "watch", "--every", "0.1")], indirect=True)
+def test_an_approval_that_is_damaged_is_not_called_gone(near: dict[str, str], started: subprocess.Popen[str]) -> None:
+    """L9: a status that is no word; the reason is said beside the event, once."""
+    answer(started), answer(started)
+    registry(near, expiresAt=int(time.time() * 1_000) + 60_000, status=7)
+    damaged = answer(started)
+    registry(near, expiresAt=int(time.time() * 1_000) + 60_000, status="expired", resolvedAt=1)
+    mended = answer(started)
+    started.send_signal(signal.SIGINT)
+    _, errors = started.communicate(timeout=20)
+
+    told = [(one["data"]["event"], one["data"]["before"], one["data"]["state"]) for one in (damaged, mended)]
+    assert told == [("damaged", "pending", "pending"), ("changed", "pending", "expired")]
+    assert errors.count("canon-ops approvals verify") == 1
+    assert "hermes-1 " in errors
+
+
 @pytest.fixture(params=["half a pair \ud83d", "\udc00", "nul \0 and \x9b2J", "\u202etxt.exe\n{}"], ids=ascii)
 def odd(environ: dict[str, str], request: pytest.FixtureRequest) -> str:
     """What was asked, by a model that writes what it likes."""

@@ -5,7 +5,7 @@ Source: decisions L9; command-line contract, approvals watch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -25,6 +25,7 @@ class Event(StrEnum):
     REQUESTED = "requested"
     CHANGED = "changed"
     EXPIRING = "expiring"  # told once for each expiry
+    DAMAGED = "damaged"  # what stands under its id can no longer be read as an approval; told once, until it can
     GONE = "gone"  # it is in the registry no more
 
 
@@ -42,31 +43,39 @@ class Watched:
     """What was seen at the last look.
 
     Attributes:
-        entries: None before the first one.
+        entries: as they were read last; None before the first look.
+        damaged: which of them cannot be read any more.
         warned: which expiry of which approval was told.
     """
 
     entries: Mapping[str, Entry] | None = None
+    damaged: frozenset[str] = frozenset()
     warned: frozenset[tuple[str, float]] = field(default_factory=frozenset)
 
 
 def look(
-    watched: Watched, entries: Mapping[str, Entry], *, now_ms: float, within_ms: float
+    watched: Watched, entries: Mapping[str, Entry], *, damaged: Collection[str] = (), now_ms: float, within_ms: float
 ) -> tuple[Watched, tuple[News, ...]]:
     """Compare, and say what is news, in the order of the ids; the end of an approval that nears comes last.
 
     Args:
+        damaged: the ids under which something stands that is no approval; one that was read before is not gone.
         within_ms: how long before its expiry an open approval counts as expiring.
     """
     news = [one for key in sorted(entries) if (one := _of_one(watched, key, entries[key], now_ms=now_ms)) is not None]
     before = watched.entries or {}
-    news += [News(Event.GONE, before[key], state_of(before[key])) for key in sorted(before.keys() - entries.keys())]
+    lost = {key: before[key] for key in sorted(before.keys() - entries.keys())}
+    spoiled = {key: entry for key, entry in lost.items() if key in damaged}
+    news += [
+        News(Event.DAMAGED, entry, state_of(entry)) for key, entry in spoiled.items() if key not in watched.damaged
+    ]
+    news += [News(Event.GONE, entry, state_of(entry)) for key, entry in lost.items() if key not in spoiled]
     near = [entry for entry in entries.values() if _is_near(entry, now_ms=now_ms, within_ms=within_ms)]
     near = sorted(near, key=lambda entry: (entry.expires_at_ms, entry.approval_id))
     untold = [entry for entry in near if (entry.approval_id, entry.expires_at_ms) not in watched.warned]
     news += [News(Event.EXPIRING, entry, state_of(entry)) for entry in untold]
     warned = frozenset((entry.approval_id, entry.expires_at_ms) for entry in near)
-    return Watched(entries, warned), tuple(news)
+    return Watched({**entries, **spoiled}, frozenset(spoiled), warned), tuple(news)
 
 
 def state_of(entry: Entry) -> str:

@@ -31,7 +31,7 @@ __all__ = ["ApprovalNews", "command"]
 
 COMMAND_S: Final = 30.0  # a reminder that hangs must not hide the next one
 
-_MARKS: Final = {Event.EXPIRING: Mark.WARNING, Event.GONE: Mark.INFO}
+_MARKS: Final = {Event.EXPIRING: Mark.WARNING, Event.DAMAGED: Mark.ERROR, Event.GONE: Mark.INFO}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ApprovalNews:
     """``data`` of ``canon-ops.approvals.watch.event/1``.
 
     Attributes:
-        event: "open" at the first look, "requested", "changed", "expiring" or "gone".
+        event: "open" at the first look, "requested", "changed", "expiring", "damaged" or "gone".
         before: the state that it had, as "state" gives it; null for one that is new.
         state: its status, with its decision and how far the agent has been told.
         command_exit: what the command of --exec ended with; null when none was run, or it could not be.
@@ -82,16 +82,22 @@ def command(context: Context, every: float, within: float, words: str | None) ->
     """
     argv = None if words is None else _argv(words)
     store, watched, clock = registry_of(context), Watched(), SystemClock()
+    unread: frozenset[str] = frozenset()
     pause = context.pause if argv is None else time.sleep  # reminders are wanted whoever reads
     while True:
         try:
-            entries = store.read().entries
+            book = store.read()
         except LockTimeout as error:
             context.say(f"{error.sentence} The next look is in {every:g} s.")
         else:
-            watched, news = look(watched, entries, now_ms=clock.now_ms(), within_ms=within * 60_000)
+            watched, news = look(
+                watched, book.entries, damaged=book.damaged, now_ms=clock.now_ms(), within_ms=within * 60_000
+            )
             for one in news:
                 context.emit(_told(one, argv, context))
+            for key in sorted(book.damaged.keys() - unread):
+                context.say(f"{key} {book.reasons[key]}; see canon-ops approvals verify.")
+            unread = frozenset(book.damaged)
         pause(every)
 
 

@@ -69,3 +69,21 @@ def test_an_approval_that_nears_its_end_is_told_once_for_each_end() -> None:
 
     expiring = [[one for one in told if one[0] == Event.EXPIRING] for told in (far, first, second, third, fourth, past)]
     assert expiring == [[], [("expiring", "a", "pending")], [], [("expiring", "a", "pending")], [], []]
+
+
+def test_a_damaged_approval_is_not_gone() -> None:
+    """L9: what can no longer be read is told so, once; mended it is compared with what it was; taken out it is gone."""
+    watched, _ = news(Watched(), entry())
+    read = {"now_ms": NOW, "within_ms": 15.0 * MINUTE}
+    told = []
+    for damaged in ({"a"}, {"a"}):
+        watched, found = look(watched, {}, damaged=damaged, **read)
+        told.append([(one.event, one.entry.approval_id, one.before) for one in found])
+    mended, changed = news(watched, entry(status="consuming"))
+    _, again = look(mended, {}, damaged={"a"}, **read)
+    _, gone = news(watched)
+
+    assert told == [[(Event.DAMAGED, "a", "pending")], []]
+    assert changed == [("changed", "a", "pending")]
+    assert [one.event for one in again] == [Event.DAMAGED]
+    assert gone == [("gone", "a", "pending")]
