@@ -21,6 +21,7 @@ from canon_hermes_plugin.approvals.needs import Action, need_of
 from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
 from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_hermes_plugin.state.place import approvals_record
+from canon_ops.counting import counted
 from canon_ops.doctor.check import Answer, Finding, Fix, Place, from_error
 from canon_ops.doctor.check import Status as Verdict
 from canon_ops.doctor.examination import Examination, FactMissing
@@ -60,7 +61,9 @@ def look_at_registry(examination: Examination) -> Answer:
         found.append(Finding(Verdict.WARNING, said, Fix(f"chmod 600 {seen.file}"), place))
     if found:
         return tuple(found)
-    return Finding(Verdict.OK, f"The registry holds {len(seen.book.entries)} approvals and is whole.", at=place)
+    return Finding(
+        Verdict.OK, f"The registry holds {counted(len(seen.book.entries), 'approval')} and is whole.", at=place
+    )
 
 
 def _mode_of(file: Path) -> int:

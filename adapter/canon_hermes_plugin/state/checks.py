@@ -17,6 +17,7 @@ from canon_hermes_plugin.outbox import store as outbox
 from canon_hermes_plugin.outbox.store import State
 from canon_hermes_plugin.state.file import SCHEMA
 from canon_hermes_plugin.state.place import state_path
+from canon_ops.counting import counted
 from canon_ops.doctor.check import Answer, Finding, Fix, Place, Status, from_error
 from canon_ops.doctor.examination import Examination
 from canon_ops.durable import Snapshot, find_damage, read_once
@@ -89,7 +90,8 @@ def look_at_outbox(examination: Examination) -> Answer:
         found.append(
             Finding(
                 Status.ERROR,
-                f"{len(stuck)} answers did not reach Canon; number {first.number}: {first.error or first.state.value}.",
+                f"{counted(len(stuck), 'answer')} did not reach Canon; "
+                f"number {first.number}: {first.error or first.state.value}.",
                 Fix(examination.command(f"outbox show {first.number}") + "   (then outbox retry, or discard)"),
                 Place(str(path)),
                 data,
@@ -100,7 +102,7 @@ def look_at_outbox(examination: Examination) -> Answer:
         found.append(
             Finding(
                 Status.WARNING,
-                f"{len(owed)} answers have been on their way to Canon since {since}: {why}.",
+                f"{counted(len(owed), 'answer has', 'answers have')} waited for Canon since {since}: {why}.",
                 Fix(examination.command("doctor --area net,gateway")),
                 Place(str(path)),
                 data,

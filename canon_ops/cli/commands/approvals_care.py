@@ -21,6 +21,7 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.commands.approvals import one_line, refuse_blank, registry_of, time_text
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
+from canon_ops.counting import counted
 from canon_ops.errors import ExitCode, UsageError
 from canon_ops.operate.writing import require_consent
 from canon_ops.runtime.clock import SystemClock
@@ -135,7 +136,8 @@ def verify_command(context: Context, quarantine: bool) -> Result:
         what = "--quarantine: the registry can be read; single damaged entries stay in it and hinder nobody"
         raise UsageError(what, fix="canon-ops approvals verify")
     faults = tuple(Fault(key, 0, why) for key, why in sorted(book.reasons.items()))
-    said = f"{len(book.entries)} approvals, {len(faults)} damaged entries in {store.file}"
+    damaged = counted(len(faults), "damaged entry", "damaged entries")
+    said = f"{counted(len(book.entries), 'approval')}, {damaged} in {store.file}"
     view: list[Block] = [Line(said, Mark.ERROR if faults else Mark.OK)]
     view += [
         Item(Mark.ERROR, fault.approval_id, f"{fault.what}; it is kept, and nothing is done with it")
@@ -209,7 +211,7 @@ def audit_command(context: Context, approval_ids: tuple[str, ...], acknowledge: 
     if faults:
         view.append(Line("Look into it; then: canon-ops approvals audit --acknowledge WHY", for_people_only=True))
     if not faults:
-        view.append(Line(f"The trail is whole: {len(lines)} lines.", Mark.OK, for_people_only=True))
+        view.append(Line(f"The trail is whole: {counted(len(lines), 'line')}.", Mark.OK, for_people_only=True))
     code = ExitCode.FAILED if faults else ExitCode.DONE
     return Result(Audit(str(store.trail.file), steps, faults, 0), view, code)
 
@@ -222,10 +224,10 @@ def _acknowledged(context: Context, store: ApprovalStore, troubles: Sequence[Tro
         return Result(Audit(str(store.trail.file), (), (), 0), (said,))
     if not context.options.yes:
         context.prompts.note("\n".join(f"{_place(fault)}: {fault.what}" for fault in faults))
-        require_consent(context.prompts, f"Acknowledge {_count(len(faults), 'fault')}, as shown?")
+        require_consent(context.prompts, f"Acknowledge {counted(len(faults), 'fault')}, as shown?")
     store.acknowledge(troubles, f"{_operator(context.environ)}: {why}")
     view: list[Block] = [Item(Mark.WARNING, _place(fault), fault.what) for fault in faults]
-    view.append(Line(f"Acknowledged {_count(len(faults), 'fault')}; all of it stays in the trail.", Mark.OK))
+    view.append(Line(f"Acknowledged {counted(len(faults), 'fault')}; all of it stays in the trail.", Mark.OK))
     return Result(Audit(str(store.trail.file), (), faults, len(faults)), view)
 
 
@@ -259,13 +261,13 @@ def prune_command(context: Context, dry_run: bool) -> Result:
     table = Table(("approval", "state", "ended", "summary"), rows, whole=frozenset({0}))
     ids = tuple(old.approval_id for old in plan)
     if dry_run:
-        said = Line(f"Would drop {_count(len(plan), 'approval')}.", Mark.OK)
+        said = Line(f"Would drop {counted(len(plan), 'approval')}.", Mark.OK)
         return Result(Pruned(True, ids, plan), (table, said))
     if not context.options.yes:
         context.prompts.note("\n".join("  ".join(row) for row in rows))
-        require_consent(context.prompts, f"Drop {_count(len(plan), 'approval')}, as shown?")
+        require_consent(context.prompts, f"Drop {counted(len(plan), 'approval')}, as shown?")
     gone = tuple(entry.approval_id for entry in store.prune(only=frozenset(ids)))
-    said = Line(f"Dropped {_count(len(gone), 'approval')}.", Mark.OK)
+    said = Line(f"Dropped {counted(len(gone), 'approval')}.", Mark.OK)
     return Result(Pruned(False, gone, plan), (table, said))
 
 
@@ -276,10 +278,6 @@ def _old(entry: Entry) -> Old:
 
 def _ended(old: Old) -> str:
     return f"{old.status}: {old.decision}" if old.decision else old.status
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _step(line: TrailLine) -> Step:

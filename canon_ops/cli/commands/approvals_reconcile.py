@@ -22,6 +22,7 @@ from canon_ops.cli.commands.approvals import find_entry, registry_of, time_text
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
 from canon_ops.client.errors import Forbidden, Unauthorized
+from canon_ops.counting import counted
 from canon_ops.errors import CanonOpsError, ExitCode, NotFoundError
 from canon_ops.hermes.gateway import read_state
 from canon_ops.keyring.access import KeyringEntryMissing
@@ -133,12 +134,12 @@ def _carry_out(context: Context, acting: Sequence[Entry], *, timeout_s: float, j
     for entry in acting:
         groups.setdefault(entry.owner, []).append(entry)
     finished = 0
-    with context.progress(f"Asking Canon about {len(acting)} approvals") as tell:
+    with context.progress(f"Asking Canon about {counted(len(acting), 'approval')}") as tell:
 
         def done(entry: Entry) -> None:
             nonlocal finished
             finished += 1
-            tell(f"Asked Canon about {finished} of {len(acting)} approvals")
+            tell(f"Asked Canon about {finished} of {counted(len(acting), 'approval')}")
 
         for owner, entries in groups.items():
             try:

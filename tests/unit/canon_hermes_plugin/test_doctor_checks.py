@@ -80,7 +80,7 @@ def test_an_answer_that_canon_refused_is_found(examination: Examination, rows: R
     (refused,) = findings(OUTBOX(examination))
 
     assert (owed.status, refused.status) == (Status.WARNING, Status.ERROR)
-    assert refused.message == "1 answers did not reach Canon; number 1: no such room."
+    assert refused.message == "1 answer did not reach Canon; number 1: no such room."
     assert refused.fix is not None
     assert "outbox show 1" in refused.fix.command
 
