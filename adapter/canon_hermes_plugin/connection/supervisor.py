@@ -106,8 +106,9 @@ class StreamSupervisor:
                 return refusal_of(ended)
             if life.saw_event or self._clock.monotonic_s() - life.opened_s >= HEALTHY_AFTER_S:
                 delays = reconnect_delays(self._rng)
-            asked_s = ended.retry_after_s if isinstance(ended, RequestFailed) else life.wanted_pause_s
-            await self._pause(max(next(delays), min(asked_s or 0.0, ASKED_MAX_S)), ended)
+            refused_s = ended.retry_after_s if isinstance(ended, RequestFailed) else None
+            asked_s = max(refused_s or 0.0, life.wanted_pause_s or 0.0)
+            await self._pause(max(next(delays), min(asked_s, ASKED_MAX_S)), ended)
 
     async def _one_connection(self) -> tuple[_Life, CanonOpsError | None]:
         """Read one connection to its end; says what it has shown of itself, and what ended it (None: nothing wrong)."""
@@ -129,12 +130,14 @@ class StreamSupervisor:
 
     async def _read(self, life: _Life) -> None:
         async with self._open_stream(last_event_id=self._cursor()) as stream:
-            async for frame in stream:
-                self._opened.set()
-                self._watcher.opened()
-                life.saw_event = life.saw_event or frame.id is not None
+            try:
+                async for frame in stream:
+                    self._opened.set()
+                    self._watcher.opened()
+                    life.saw_event = life.saw_event or frame.id is not None
+                    await self._take(frame)
+            finally:  # however it ends, and also when the wish came behind the last frame
                 life.wanted_pause_s = stream.retry_s
-                await self._take(frame)
 
     async def _pause(self, delay_s: float, ended: CanonOpsError | None) -> None:
         trouble = ended.what if ended else "the connection ended"

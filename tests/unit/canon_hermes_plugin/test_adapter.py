@@ -331,6 +331,36 @@ async def test_a_lost_stream_takes_the_platform_down_until_it_is_back(box: Canon
     assert back.reconnects == 1 and health().stream == "closed"
 
 
+async def test_the_health_file_says_what_came_and_what_runs(box: CanonSandbox, tmp_path: Any) -> None:
+    """X9: while an agent works its turn is counted, the stream's last event dated, and the cursor is where it stands."""
+    go_on = asyncio.Event()
+
+    async def agent(event: Any, adapter: Any) -> None:
+        await go_on.wait()
+
+    def health() -> Any:
+        file = health_file(tmp_path, "canon")
+        return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
+
+    async def look_until(holds: Callable[[], object]) -> None:
+        while not holds():
+            await clock.advance(1)
+            await asyncio.sleep(0.01)
+
+    clock = ManualClock()
+    async with hosted(box, agent, clock=clock, home=tmp_path) as stage:
+        await look_until(lambda: health() is not None and health().stream == "open")
+        said_ms = clock.now_ms()
+        box.human.say(None, "go")
+        await look_until(lambda: health().turns_open)
+        during, cursor = health(), stage.runtime._connected.inflow.cursor
+        go_on.set()
+        await look_until(lambda: not health().turns_open)
+
+    assert (during.turns_open, during.cursor) == (1, cursor) and cursor
+    assert said_ms <= during.last_event_at_ms <= during.written_at_ms
+
+
 async def test_the_health_file_says_what_is_owed_and_since_when(box: CanonSandbox, tmp_path: Any) -> None:
     """X9: what Canon does not take is counted and dated, to the end of the gateway; later it is gone."""
 

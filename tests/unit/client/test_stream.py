@@ -45,6 +45,7 @@ async def test_the_request_carries_the_key_the_families_and_the_cursor() -> None
     assert request.target == "/agents/stream?events=messages%2Ccontacts%2Ctyping_presence%2Cruntime_turn%2Cvoice"
     assert request.headers["authorization"] == f"Bearer {KEY.reveal()}"
     assert request.headers["accept"] == "text/event-stream"
+    assert request.headers["accept-encoding"] == "identity", "a compressor would hold frames back"
     assert request.headers["content-type"] == "application/json"
     assert request.headers["last-event-id"].encode("latin-1").decode() == "evt_1:é"
 

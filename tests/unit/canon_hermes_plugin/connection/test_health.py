@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from canon_hermes_plugin.connection.health_report import report_of
 from canon_hermes_plugin.connection.pulse import WRITE_EVERY_S, Pulse
 from canon_hermes_plugin.offload import Offload
+from canon_hermes_plugin.outbox.store import Owed
+from canon_ops import __version__
 from canon_ops.hermes.platform_health import PlatformHealth, StreamState
 from canon_ops.hermes.stream_health import GRACE_S, Health
 from canon_ops.runtime.clock import ManualClock
@@ -145,6 +149,42 @@ async def test_the_file_is_written_at_each_change_and_twice_a_minute(tmp_path: P
     assert seen == [("connecting", 0), ("connecting", 0), ("open", 1_000), ("open", 31_000)]
     assert closed is not None and closed.stream is StreamState.CLOSED
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_report_carries_everything_that_is_known() -> None:
+    """X9: each part of the health, of the runs and of the outbox stands under its own name."""
+    health = Health(StreamState.LOST, 1, 2, "the network", 3, "e4", 5_000, 6)
+
+    report = report_of(
+        health,
+        host_version="7",
+        environment_id="env-8",
+        agent_id="agent-9",
+        turns_open=10,
+        owed=Owed(11, 12),
+        now_ms=18_000,
+    )
+
+    assert report == PlatformHealth(
+        platform="canon",
+        version=__version__,
+        host_version="7",
+        pid=os.getpid(),
+        written_at_ms=18_000,
+        environment_id="env-8",
+        agent_id="agent-9",
+        stream=StreamState.LOST,
+        stream_since_ms=1,
+        reconnects=2,
+        last_trouble="the network",
+        last_event_at_ms=3,
+        cursor="e4",
+        cursor_age_s=13.0,
+        in_work=6,
+        turns_open=10,
+        outbox_depth=11,
+        outbox_oldest_ms=12,
+    )
 
 
 async def test_a_file_that_cannot_be_written_costs_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,7 @@ import pytest
 from canon_hermes_plugin.connection.connecting import Refusal
 from canon_hermes_plugin.connection.supervisor import ASKED_MAX_S, StreamSupervisor
 from canon_ops.client.errors import Forbidden, ServiceTrouble, TransportFailure, Unauthorized
+from canon_ops.client.stream import StreamIdle
 from canon_ops.runtime.clock import ManualClock
 from canon_ops.wire.retry import TransportKind
 from canon_ops.wire.sse import Frame
@@ -213,6 +214,35 @@ async def test_the_server_may_not_ask_for_silence_for_ever() -> None:
     await run_for(supervisor(server, clock, lambda _: None, [None]), clock, ASKED_MAX_S + 30)
 
     assert gaps(server) == [ASKED_MAX_S]
+
+
+ENDS = {
+    "the server": None,
+    "the network": TransportFailure(TransportKind.PROTOCOL, request="x"),
+    "silence": StreamIdle(60.0),
+}
+
+
+@pytest.mark.parametrize("retry_s", [12.0, 1e9])
+@pytest.mark.parametrize("ended", ENDS.values(), ids=ENDS)
+async def test_the_pause_that_the_stream_asked_for_is_granted(ended: Exception | None, retry_s: float) -> None:
+    """BR-50: ``retry:`` counts however the connection ends, and within the bound of every wish."""
+    clock = ManualClock()
+    server = Server(clock, says(event("e1"), then=ended), says(stays=True), retry_s=retry_s)
+
+    await run_for(supervisor(server, clock, lambda _: None, [None]), clock, ASKED_MAX_S + 30)
+
+    assert gaps(server) == [min(retry_s, ASKED_MAX_S)]
+
+
+async def test_a_wish_behind_the_last_frame_is_heard() -> None:
+    """BR-50: a server that goes down says ``retry:`` last, with no event behind it."""
+    clock = ManualClock()
+    server = Server(clock, says(), says(stays=True), retry_s=12.0)
+
+    await run_for(supervisor(server, clock, lambda _: None, [None]), clock, 30)
+
+    assert gaps(server) == [12.0]
 
 
 async def test_a_failing_handler_breaks_the_connection_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
