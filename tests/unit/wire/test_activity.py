@@ -20,6 +20,15 @@ def finish(activity: Activity, name: str = "grep", call_id: str | None = None, *
     return activity.tool_finished(name, call_id=call_id, **arguments)  # type: ignore[arg-type]
 
 
+def test_a_long_name_is_cut_without_dots() -> None:
+    """R6.21: a title is the first 80 characters of the tool's name, while it runs and afterwards."""
+    name = "mcp_" + "n" * 100
+
+    running = EMPTY.tool_started(name, call_id="tc1", args=None)
+
+    assert [one.blocks[0].title for one in (running, finish(running, name, "tc1"))] == [name[:80]] * 2
+
+
 def test_a_tool_call_is_one_block() -> None:
     """S6.44: start and finish with one call id meet in one completed block with its duration."""
     activity = finish(EMPTY.tool_started("grep", call_id="tc1", args={"n": 3}), call_id="tc1", duration_ms=142)

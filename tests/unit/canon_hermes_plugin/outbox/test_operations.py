@@ -12,6 +12,7 @@ from canon_hermes_plugin.outbox.operations import (
     Refused,
     Reserved,
     leading_metadata,
+    recall,
     release,
     reserve,
     sent,
@@ -66,6 +67,26 @@ def test_s7_23_a_short_message_has_no_chunk() -> None:
         message_id=message_id(C1, TURN, 1),
         metadata={"turnSemantics": "turn_complete", "turnComplete": True, "turnId": TURN},
     )
+
+
+def test_a_turn_that_the_host_names_is_kept() -> None:
+    """R7.5: the turn is named where the host's own metadata names none."""
+    (message,) = reserved(Book(), final("hello", metadata={"turnId": "of-the-host"})).operation.messages
+
+    assert message.metadata["turnId"] == "of-the-host"
+
+
+def test_what_is_recalled_does_not_give_earlier_ids_away() -> None:
+    """R7.16, R7.19: an operation of before a restart that did not land leaves its own ordinal free, and no earlier one.
+
+    The message under an earlier one is on Canon, which would take another text for its repetition and drop it.
+    """
+    book, _ = delivered(Book(), final("first"))
+    second = reserved(book, final("second")).operation
+
+    after = release(recall(Book(), second), second, may_have_landed=False).book
+
+    assert reserved(after, final("third")).operation.base_id == second.base_id == message_id(C1, TURN, 2)
 
 
 def test_s7_24_parts_without_a_turn() -> None:

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from canon_hermes_plugin.outbox.operations import Book, Refused, Reserved, reserve
+from canon_hermes_plugin.turn.effects import Final
 from canon_hermes_plugin.turn.events import FileStaged, Outcome, OutgoingFile, Silenced
 from canon_hermes_plugin.turn.machine import ANSWER_MARK
 from canon_hermes_plugin.turn.registry import Caller
 from canon_hermes_plugin.turn.routing import Attach, Hushed, Open, Stale, route_file
+from canon_ops.wire.ids import TurnId
 from tests.support.canon_state import AUTHORITY
 from tests.support.pure_desk import C1, PureDesk
 
@@ -48,6 +51,16 @@ def test_two_pictures_and_an_answer_notify_once() -> None:
     assert [(one.message_id or "").rpartition("-part-")[2] for one in desk.sent] == ["1", "2", "3"]
     assert base.startswith("hermes-final-") and len({one.message_id for one in desk.sent}) == 3
     assert all("messageChunk" not in one.metadata and one.content_type in ("image", None) for one in desk.sent)
+
+
+def test_another_file_under_the_same_words_is_no_repetition() -> None:
+    """R7.17: what a message shows is a part of what it says; an unsettled one is not replaced by another picture."""
+    turn_id = TurnId("hermes-turn-1")
+    first, again, other = (Final(turn_id, C1, "", files=(a_file(name, "look"),)) for name in ("a", "a", "b"))
+    book = reserve(Book(), first).book  # type: ignore[union-attr]  # an empty book refuses nothing
+
+    assert isinstance(reserve(book, again), Reserved)
+    assert isinstance(reserve(book, other), Refused)
 
 
 def test_the_leave_to_answer_goes_with_every_file() -> None:

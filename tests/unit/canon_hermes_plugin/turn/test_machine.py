@@ -57,6 +57,7 @@ from canon_hermes_plugin.turn.machine import (
     open_turn,
 )
 from canon_ops.wire.ids import ConversationId, SessionKey, TurnId
+from canon_ops.wire.messages import ReplyAuthority
 from canon_ops.wire.requests import TurnPhase
 
 NOW = 1_790_000_000_000
@@ -84,6 +85,8 @@ FINAL = Staged("answer", finalized=True)
 DRAFT = Staged("answ", finalized=False)
 DONE = Ended(Outcome.SUCCESS)
 FAILED = Ended(Outcome.FAILURE)
+
+LEAVES = [ReplyAuthority(f"m{number}", str(number) * 32, "2030-01-01T00:00:00.000Z") for number in (1, 2, 3)]
 
 PHASES = {
     Phase.FLUSHING: a_turn(FINAL, DONE),  # its first preview is in flight
@@ -640,3 +643,19 @@ def test_a_preview_that_lands_after_a_cut_is_emptied_too() -> None:
     effects = play(turn, PreviewEnded(True)).effects
 
     assert [type(effect) for effect in effects] == [RetireNode, ClearNode]
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, LEAVES[1]), (LEAVES[0], LEAVES[0])], ids=["none", "its own"])
+def test_the_leave_of_the_first_words_counts(own: ReplyAuthority | None, expected: ReplyAuthority) -> None:
+    """R3.30: a turn answers with its own leave; one that had none, with that of the first words put into it."""
+    steered = [SteeringAccepted(number, authority=leave) for number, leave in enumerate(LEAVES[1:], start=1)]
+
+    step = play(a_turn(*steered, authority=own), FINAL, PreviewEnded(True), DONE)
+
+    (delivered,) = [effect.final for effect in step.effects if isinstance(effect, DeliverFinal)]
+    assert delivered.authority == expected
+
+
+def test_the_node_stays_for_as_long_as_the_server_looks() -> None:
+    """R6.32: three quarters of a second between the final message and the end of the node."""
+    assert (PHASES[Phase.LINGERING].linger_ms - NOW, LINGER_MS) == (750, 750)

@@ -102,6 +102,16 @@ def test_a_turn_that_closes_behind_its_successor_says_the_successors_state_again
     assert told == [(A, "completed"), (B, "thinking")]
 
 
+def test_of_several_that_go_on_the_newest_is_shown() -> None:
+    """D39: Canon keeps one state a conversation; after an end it is that of the turn that opened last."""
+    three = opened(a(), a(B, USER_B), a(C, SessionKey("user-c")))
+
+    move = registry.apply(three, B, Ended(Outcome.CANCELLED), now_ms=NOW)
+
+    told = [(effect.turn_id, effect.state.value) for effect in move.effects if isinstance(effect, PublishState)]
+    assert told == [(B, "interrupted"), (C, "thinking")]
+
+
 def test_a_chain_of_follow_ups_is_followed() -> None:
     """Whoever is bound to the first turn of a run means the one that runs now."""
     turns = ONE
