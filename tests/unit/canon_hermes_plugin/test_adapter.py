@@ -332,7 +332,7 @@ async def test_a_lost_stream_takes_the_platform_down_until_it_is_back(box: Canon
 
 
 async def test_the_health_file_says_what_came_and_what_runs(box: CanonSandbox, tmp_path: Any) -> None:
-    """X9: while an agent works its turn is counted, the stream's last event dated, and the cursor is where it stands."""
+    """X9: while an agent works its turn is counted, the last event dated, and the cursor where it stands."""
     go_on = asyncio.Event()
 
     async def agent(event: Any, adapter: Any) -> None:
