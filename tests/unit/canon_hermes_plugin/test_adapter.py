@@ -353,7 +353,9 @@ async def test_the_health_file_says_what_came_and_what_runs(box: CanonSandbox, t
         said_ms = clock.now_ms()
         box.human.say(None, "go")
         await look_until(lambda: health().turns_open)
-        during, cursor = health(), stage.runtime._connected.inflow.cursor
+        connected = stage.runtime._connected
+        assert connected is not None
+        during, cursor = health(), connected.inflow.cursor
         go_on.set()
         await look_until(lambda: not health().turns_open)
 
