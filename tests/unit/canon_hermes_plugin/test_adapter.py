@@ -7,6 +7,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -297,6 +298,19 @@ async def test_disconnecting_closes_what_runs(box: CanonSandbox) -> None:
     assert (states[0], states[-1], box.human.node()) == ("thinking", "interrupted", None)
 
 
+def health(home: Path) -> Any:
+    """What the health file of a home says; None while there is none."""
+    file = health_file(home, "canon")
+    return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
+
+
+async def look_until(clock: ManualClock, holds: Callable[[], object], step_s: float = 1) -> None:
+    """Let time pass until something holds."""
+    while not holds():
+        await clock.advance(step_s)
+        await asyncio.sleep(0.01)
+
+
 async def test_a_lost_stream_takes_the_platform_down_until_it_is_back(box: CanonSandbox, tmp_path: Any) -> None:
     """D62, D22, X9: a stream that stays away is told to the host and in the health file, and so is its return."""
     from gateway.status import read_runtime_status
@@ -304,31 +318,22 @@ async def test_a_lost_stream_takes_the_platform_down_until_it_is_back(box: Canon
     def told() -> str:
         return str(((read_runtime_status() or {}).get("platforms") or {}).get("canon", {}).get("state"))
 
-    def health() -> Any:
-        file = health_file(tmp_path, "canon")
-        return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
-
-    async def look_until(holds: Callable[[], object], step_s: float = 1) -> None:
-        while not holds():
-            await clock.advance(step_s)
-            await asyncio.sleep(0.01)
-
     clock = ManualClock()
     async with hosted(box, clock=clock, home=tmp_path) as stage:
-        await look_until(lambda: health() is not None and health().stream == "open")
-        up = (told(), health().agent_id, health().reconnects)
+        await look_until(clock, lambda: health(tmp_path) is not None and health(tmp_path).stream == "open")
+        up = (told(), health(tmp_path).agent_id, health(tmp_path).reconnects)
         box.fault("stream-503", times=None)
         box.human.drop_streams()
         await until(lambda: stage.runtime._pulse.health.stream == "lost")
-        await look_until(lambda: told() == "disconnected" and health().stream == "lost")
-        down = health()
+        await look_until(clock, lambda: told() == "disconnected" and health(tmp_path).stream == "lost")
+        down = health(tmp_path)
         box.human.calm()
-        await look_until(lambda: told() == "connected" and health().stream == "open", step_s=5)
-        back = health()
+        await look_until(clock, lambda: told() == "connected" and health(tmp_path).stream == "open", step_s=5)
+        back = health(tmp_path)
 
     assert up == ("connected", "agent_sandbox", 0)
     assert down.last_trouble and down.stream_since_ms < down.written_at_ms
-    assert back.reconnects == 1 and health().stream == "closed"
+    assert back.reconnects == 1 and health(tmp_path).stream == "closed"
 
 
 async def test_the_health_file_says_what_came_and_what_runs(box: CanonSandbox, tmp_path: Any) -> None:
@@ -338,26 +343,17 @@ async def test_the_health_file_says_what_came_and_what_runs(box: CanonSandbox, t
     async def agent(event: Any, adapter: Any) -> None:
         await go_on.wait()
 
-    def health() -> Any:
-        file = health_file(tmp_path, "canon")
-        return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
-
-    async def look_until(holds: Callable[[], object]) -> None:
-        while not holds():
-            await clock.advance(1)
-            await asyncio.sleep(0.01)
-
     clock = ManualClock()
     async with hosted(box, agent, clock=clock, home=tmp_path) as stage:
-        await look_until(lambda: health() is not None and health().stream == "open")
+        await look_until(clock, lambda: health(tmp_path) is not None and health(tmp_path).stream == "open")
         said_ms = clock.now_ms()
         box.human.say(None, "go")
-        await look_until(lambda: health().turns_open)
+        await look_until(clock, lambda: health(tmp_path).turns_open)
         connected = stage.runtime._connected
         assert connected is not None
-        during, cursor = health(), connected.inflow.cursor
+        during, cursor = health(tmp_path), connected.inflow.cursor
         go_on.set()
-        await look_until(lambda: not health().turns_open)
+        await look_until(clock, lambda: not health(tmp_path).turns_open)
 
     assert (during.turns_open, during.cursor) == (1, cursor) and cursor
     assert said_ms <= during.last_event_at_ms <= during.written_at_ms
@@ -369,33 +365,24 @@ async def test_the_health_file_says_what_is_owed_and_since_when(box: CanonSandbo
     async def agent(event: Any, adapter: Any) -> None:
         await adapter.send(event.source.chat_id, "the answer", metadata={"notify": True})
 
-    def health() -> Any:
-        file = health_file(tmp_path, "canon")
-        return PlatformHealth.parse(file.read_bytes()) if file.exists() else None
-
-    async def look_until(holds: Callable[[], object]) -> None:
-        while not holds():
-            await clock.advance(1)
-            await asyncio.sleep(0.01)
-
     clock = ManualClock()
     async with hosted(box, agent, clock=clock, home=tmp_path):
-        await look_until(lambda: health() is not None and health().stream == "open")
-        before, since_ms = health(), clock.now_ms()
+        await look_until(clock, lambda: health(tmp_path) is not None and health(tmp_path).stream == "open")
+        before, since_ms = health(tmp_path), clock.now_ms()
         box.fault("send-503", times=None, burst=1_000)
         box.human.say(None, "go")
-        await look_until(lambda: health().outbox_depth)
-        during, until_ms = health(), clock.now_ms()
-    stopped = health()
+        await look_until(clock, lambda: health(tmp_path).outbox_depth)
+        during, until_ms = health(tmp_path), clock.now_ms()
+    stopped = health(tmp_path)
     box.human.calm()
     async with hosted(box, agent, clock=clock, home=tmp_path):
-        await look_until(lambda: health().stream == "open" and not health().outbox_depth)
+        await look_until(clock, lambda: health(tmp_path).stream == "open" and not health(tmp_path).outbox_depth)
 
     assert (before.outbox_depth, before.outbox_oldest_ms) == (0, None)
     assert during.outbox_depth == 1 and since_ms <= during.outbox_oldest_ms <= until_ms
     assert (stopped.stream, stopped.outbox_depth) == ("closed", 1)
     assert stopped.outbox_oldest_ms == during.outbox_oldest_ms
-    assert health().outbox_oldest_ms is None
+    assert health(tmp_path).outbox_oldest_ms is None
     assert [entry["text"] for entry in box.transcript() if entry["origin"] == "agent"] == ["the answer"]
 
 
