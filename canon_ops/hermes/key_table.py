@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.settings.environment_ids import DEFAULT_ENVIRONMENT_ID, ENVIRONMENT_IDS
 
 __all__ = ["KNOWN_KEYS", "PLATFORM_FIELDS", "PLATFORM_SHARED"]
@@ -130,7 +131,7 @@ def _of_platform(name: str) -> Iterator[KnownKey]:
         path = f"display.platforms.{name}.{key}"
         yield KnownKey(path, KeyFile.CONFIG, kind, help, platform=name, allowed=allowed, recommended=_ADVICE.get(path))
     yield KnownKey(f"platform_toolsets.{name}", KeyFile.CONFIG, _LIST, "Toolsets of this platform.", platform=name)
-    entry = f"plugins.entries.{'canon-hermes' if name == 'canon' else name}"
+    entry = f"plugins.entries.{PLATFORMS[name].plugin}"
     for key, kind, help in (
         ("allow_tool_override", _BOOL, "The plugin may replace tools; it replaces none."),
         ("allow_gateway_injection", _BOOL, "The plugin may put messages into a session; 0.21 and later."),
@@ -181,8 +182,7 @@ KNOWN_KEYS: tuple[KnownKey, ...] = (
     _hermes("plugins.disabled", type=_LIST, help="Plugins that never load; beats the other list."),
     _hermes("plugins.hook_callback_timeout", type=_FLOAT, help="Seconds a plugin's hook may take; Hermes 0.21 and later."),
     # what Hermes reads of each platform
-    *_of_platform("canon"),
-    *_of_platform("borgee"),
+    *(key for name in PLATFORMS for key in _of_platform(name)),
     # Canon's own
     _extra("environment_id", _STR, "The environment that owns the key.", allowed=_IDS, default=DEFAULT_ENVIRONMENT_ID),
     _extra("base_url", _STR, "REST API of the environment."),

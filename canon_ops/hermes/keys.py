@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from canon_ops.hermes.key_table import KNOWN_KEYS, PLATFORM_FIELDS, PLATFORM_SHARED
 from canon_ops.hermes.known_key import KeyFile, KeyType, KnownKey
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.lean import dataclass, late_pattern
 from canon_ops.settings.telling import is_telling, secret_parts
 
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 _BY_NAME = {(key.file, name): key for key in reversed(KNOWN_KEYS) for name in (*key.aliases, key.name)}
-_PLATFORMS = ("canon", "borgee")
 _READ_BY_BORGEE = frozenset(
     {"enabled", "base_url", "agent_id", "allow_insecure_loopback", "max_concurrent_dispatches", "drain_timeout_seconds"}
 )
@@ -137,7 +137,7 @@ def dropped(path: Sequence[str | int]) -> Dropped | None:
     if find_key(dotted, KeyFile.CONFIG) is not None:
         return None
     match parts:
-        case ["gateway", "platforms", name, *below] | ["platforms", name, *below] if name in _PLATFORMS and below:
+        case ["gateway", "platforms", name, *below] | ["platforms", name, *below] if name in PLATFORMS and below:
             return _below_platform(dotted, name, below)
         case ["borgee", key, *_] if key not in _READ_BY_BORGEE | {"display"}:
             return Dropped(dotted, f"The Borgee plugin reads no {key} in its block.", None)
@@ -159,7 +159,7 @@ def _below_platform(dotted: str, name: str, below: list[str]) -> Dropped | None:
         return Dropped(dotted, why, instead if is_known else None)
     if key in PLATFORM_FIELDS or key in PLATFORM_SHARED:
         return None
-    instead = f"platforms.{name}.extra.{key}" if name == "canon" else f"borgee.{key}"
+    instead = f"{name}.{key}" if PLATFORMS[name].has_block else f"platforms.{name}.extra.{key}"
     is_known = find_key(instead, KeyFile.CONFIG) is not None
     why = f"Hermes drops {key} here without a word: it stands directly below platforms.{name}."
     return Dropped(dotted, why, instead if is_known else None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from canon_ops.lean import dataclass
 
 __all__ = ["PLATFORMS", "PlatformNames"]
 

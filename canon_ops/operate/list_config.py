@@ -16,6 +16,7 @@ from canon_ops.files.reading import read_optional
 from canon_ops.files.yaml_path import parse_path
 from canon_ops.hermes.homes import HermesHome
 from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KnownKey, find_key
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.settings.secret import Secret
 from canon_ops.settings.surroundings import Surroundings
@@ -62,7 +63,7 @@ class ConfigKey:
 
 
 def list_config(
-    home: HermesHome, environ: Mapping[str, str], platforms: Sequence[str] = ("canon", "borgee")
+    home: HermesHome, environ: Mapping[str, str], platforms: Sequence[str] = tuple(PLATFORMS)
 ) -> tuple[ConfigKey, ...]:
     """Every known key of config.yaml of these platforms, and of Hermes itself, in the order of the table.
 

@@ -12,12 +12,14 @@ import click
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Item, Line, Mark, Raw, Result, Table
+from canon_ops.cli.platform_choice import platforms_argument
 from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.errors import CanonOpsError, ExitCode
 from canon_ops.files.config_editor import ConfigDocument
 from canon_ops.files.reading import read_optional
 from canon_ops.hermes.config_file import refuse_broken_link
 from canon_ops.hermes.home_need import HomeNeed
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.compare_config import compare_config
 from canon_ops.operate.list_config import ConfigKey, list_config
 from canon_ops.operate.validate_config import ConfigFault, validate_config
@@ -25,7 +27,6 @@ from canon_ops.settings.secret import SECRET_MARK
 
 __all__ = ["diff_command", "list_command", "path_command", "validate_command"]
 
-_PLATFORMS = ("canon", "borgee")
 _MARKS = {"error": Mark.ERROR, "warning": Mark.WARNING, "info": Mark.INFO}
 
 
@@ -92,7 +93,7 @@ class ConfigComparison:
     data=ConfigKeys,
     examples=("canon-ops config list", "canon-ops config list canon --all", "canon-ops config list --json"),
 )
-@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(_PLATFORMS))
+@platforms_argument
 @click.option("--all", "every", is_flag=True, help="Every known key, also those that nobody sets or recommends.")
 def list_command(context: Context, platforms: tuple[str, ...], every: bool) -> Result:
     """List the keys that matter to the platforms, and where each value comes from.
@@ -100,10 +101,11 @@ def list_command(context: Context, platforms: tuple[str, ...], every: bool) -> R
     These are the known keys of both platforms, and of Hermes where a platform depends on them; whatever else is in the
     file is not listed.
     """
-    meant = platforms or ((context.program.platform,) if context.program.platform else _PLATFORMS)
+    meant = platforms or ((context.program.platform,) if context.program.platform else tuple(PLATFORMS))
     found = list_config(context.home, context.environ, meant)
-    if not platforms and not any(key.is_set for key in found if key.platform == "borgee"):
-        found = tuple(key for key in found if key.platform != "borgee")  # nobody uses it here
+    if not platforms:  # of the platforms that may be added to Canon only what somebody uses here
+        used = {"canon", "hermes", *(key.platform for key in found if key.is_set)}
+        found = tuple(key for key in found if key.platform in used)
     rows = [key for key in found if every or key.is_worth_showing]
     for key in rows:
         context.redact.learn_tree(key.key.split("."), key.value)

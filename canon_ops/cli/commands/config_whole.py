@@ -11,6 +11,7 @@ import click
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Result, Table
+from canon_ops.cli.platform_choice import platforms_argument
 from canon_ops.cli.secrets_of_home import learn_text
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line, restart_line
@@ -27,7 +28,6 @@ from canon_ops.operate.writing import Writing, Written, require_consent
 
 __all__ = ["edit_command", "heal_command", "recommend_command", "snapshot_command"]
 
-_PLATFORMS = ("canon", "borgee")
 _MOST_SHOWN = 10
 
 
@@ -162,7 +162,7 @@ def edit_command(context: Context, write: WriteOptions) -> Result:
     writes=True,
     examples=("canon-ops config recommend --dry-run --diff", "canon-ops config recommend canon --yes"),
 )
-@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(_PLATFORMS))
+@platforms_argument
 def recommend_command(context: Context, platforms: tuple[str, ...], write: WriteOptions) -> Result:
     """Propose the documented settings of a platform, as one change.
 

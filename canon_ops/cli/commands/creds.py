@@ -12,6 +12,7 @@ import click
 from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Problem, Result, Table
+from canon_ops.cli.platform_choice import PLATFORM_CHOICE, platforms_argument
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.errors import CanonOpsError, ExitCode, UsageError
@@ -26,11 +27,10 @@ from canon_ops.settings.secret import SECRET_MARK
 
 __all__ = ["audit_command", "list_command", "move_command", "remove_command", "test_command"]
 
-_PLATFORMS = ("canon", "borgee")
 _PROFILE_OPTION = click.option(
     "--canon-profile", metavar="NAME", help="The Canon profile that is meant, instead of the one in use."
 )
-_PLATFORM_OPTION = click.option("--platform", type=click.Choice(_PLATFORMS), help="Whose key.  [default: canon]")
+_PLATFORM_OPTION = click.option("--platform", type=PLATFORM_CHOICE, help="Whose key.  [default: canon]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class AuditReport:
 
 
 @declare("creds list", data=CredentialList, examples=("canon-ops creds list", "canon-ops creds list borgee --json"))
-@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(_PLATFORMS))
+@platforms_argument
 def list_command(context: Context, platforms: tuple[str, ...]) -> Result:
     """List the values in force, where each comes from, and what it hides."""
     found = list_credentials(context.home, context.environ, platforms)

@@ -15,6 +15,7 @@ from canon_ops.cli.commands.setup_borgee import report_of as borgee_report
 from canon_ops.cli.commands.setup_borgee import view_of as borgee_view
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
+from canon_ops.cli.platform_choice import PLATFORM_CHOICE, platforms_argument
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import UsageError
 from canon_ops.files.transaction import FileChange
@@ -30,7 +31,6 @@ from canon_ops.operate.setup_answers import SetupAnswers
 from canon_ops.operate.setup_canon import SetupPlace, setup_canon
 
 __all__ = [
-    "PLATFORM_NAMES",
     "FileWritten",
     "HostUsed",
     "InstallReport",
@@ -45,8 +45,6 @@ __all__ = [
     "platform_of",
     "platforms_of",
 ]
-
-PLATFORM_NAMES = list(PLATFORMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +192,8 @@ def platform_of(context: Context) -> PlatformNames:
         "canon-ops install --allowed-users user_1,user_2 --no-input",
     ),
 )
-@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
-@click.option(
-    "--platform", "more_platforms", multiple=True, type=click.Choice(PLATFORM_NAMES), help="The same as an option."
-)
+@platforms_argument
+@click.option("--platform", "more_platforms", multiple=True, type=PLATFORM_CHOICE, help="The same as an option.")
 @click.option("--setup", "then_setup", is_flag=True, help="Set up the platform's agent right after.")
 @click.option(
     "--python", metavar="PATH", type=click.Path(path_type=Path), envvar="CANON_OPS_PYTHON",

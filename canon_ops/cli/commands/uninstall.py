@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from canon_ops.cli.command import command as declare
-from canon_ops.cli.commands.install import PLATFORM_NAMES, FileWritten, files_written, platforms_of
+from canon_ops.cli.commands.install import FileWritten, files_written, platforms_of
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Diff, Line, Mark, Result
+from canon_ops.cli.platform_choice import platforms_argument
 from canon_ops.cli.session import WriteOptions
 from canon_ops.errors import UsageError
 from canon_ops.operate.dotenv_diff import change_diff
@@ -61,7 +62,7 @@ class UninstallReports:
     writes=True,
     examples=("canon-ops uninstall --dry-run --diff", "canon-ops uninstall canon", "canon-ops uninstall --purge --yes"),
 )
-@click.argument("platforms", metavar="[canon|borgee]…", nargs=-1, type=click.Choice(PLATFORM_NAMES))
+@platforms_argument
 @click.option(
     "--python", metavar="PATH", type=click.Path(path_type=Path), envvar="CANON_OPS_PYTHON",
     help="The host's interpreter, instead of the one that is found.",

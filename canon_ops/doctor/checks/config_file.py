@@ -15,6 +15,7 @@ from canon_ops.doctor.repair import MakePrivate
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.atomic import BrokenLink
 from canon_ops.hermes.managed_scope import managed_scope
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.settings.telling import is_telling
 
 __all__ = ["CHECKS"]
@@ -114,7 +115,7 @@ def _owner(examination: Examination) -> Answer:
                     {"file": owner_of(file), "home": whose},
                 )
             )
-    for folder in (home.path / ".canon-ops", *(home.path / "plugins" / name for name in ("canon", "borgee"))):
+    for folder in (home.path / ".canon-ops", *(home.path / "plugins" / name for name in PLATFORMS)):
         strangers = [] if whose is None else [each for each in _state_of(folder) if owner_of(each) != whose]
         if strangers:
             message = f"{strangers[0]} belongs to uid {owner_of(strangers[0])}, the home to uid {whose}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from canon_ops.doctor.check import Finding, Status
 from canon_ops.doctor.mending import choose
 from canon_ops.doctor.registry import CHECKS
+from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support.clinic import CONFIG, Clinic, open_clinic
 from tests.support.sandboxes import canon_box
@@ -110,3 +112,17 @@ def test_a_file_that_cannot_be_looked_at_is_not_in_order(clinic: Clinic) -> None
     (told,) = found(clinic, "creds.agents_file")
 
     assert (told.status, told.at.file) == (Status.UNKNOWN, str(pending))
+
+
+def test_the_folder_of_every_platform_is_looked_at(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also that of one which is added: a file of another user in it may lock the gateway out."""
+    third = PlatformNames(name="third", label="Third", plugin="third-hermes", package="third_hermes")
+    monkeypatch.setattr("canon_ops.doctor.checks.config_file.PLATFORMS", {**PLATFORMS, "third": third})
+    clinic.owner_of = lambda path: 4711 if "plugins" in path.parts else os.geteuid()
+    for name in (*PLATFORMS, "third"):
+        (clinic.home / "plugins" / name).mkdir(parents=True, exist_ok=True)
+
+    (check,) = [one for one in CHECKS if one.id == "config.owner"]
+    places = [one.finding.at.file for one in clinic.examine([check]).verdicts if one.finding.at]
+
+    assert places == [str(clinic.home / "plugins" / name) for name in ("canon", "borgee", "third")]
