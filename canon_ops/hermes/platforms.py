@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from canon_ops.errors import RefusedError
+from canon_ops.hints import TypeVar
 from canon_ops.lean import dataclass
 
-__all__ = ["PLATFORMS", "PlatformNames"]
+__all__ = ["PLATFORMS", "PlatformNames", "row_of"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +51,17 @@ PLATFORMS: Mapping[str, PlatformNames] = MappingProxyType(
         ),
     }
 )
+
+
+def row_of(table: Mapping[str, T], name: str, deed: str) -> T:
+    """What a table by platforms has for the platform ``name``.
+
+    Args:
+        deed: what cannot be done without it, after "cannot".
+
+    Raises:
+        RefusedError: it has nothing; no other platform's row stands in for it.
+    """
+    if name not in table:
+        raise RefusedError(f"canon-ops cannot {deed} for the platform {name}")
+    return table[name]

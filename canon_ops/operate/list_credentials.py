@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from canon_ops.errors import CanonOpsError
 from canon_ops.hermes.homes import HermesHome
+from canon_ops.hermes.platforms import PLATFORMS, row_of
 from canon_ops.hermes.surroundings import surroundings_from_disk
 from canon_ops.settings.borgee_key import borgee_key
 from canon_ops.settings.credentials import given_choice, resolve
@@ -69,33 +70,20 @@ class Credentials:
 
 
 def list_credentials(home: HermesHome, environ: Mapping[str, str], platforms: tuple[str, ...]) -> Credentials:
-    """Look at the platforms named, or at those of both that have anything.
+    """Look at the platforms named, or at those of all that have anything.
 
     Args:
-        platforms: ``canon``, ``borgee``; empty for whatever is set up.
+        platforms: names of our table; empty for whatever is set up.
 
     Raises:
         UnreadableDotenv, ConfigUnreadable, OutsideError: the home's files cannot be read at all.
     """
     surroundings = surroundings_from_disk(home.path, environ)
-    values: list[Value] = []
-    problems: list[CanonOpsError] = []
-    profile: str | None = None
-    if "borgee" not in platforms or "canon" in platforms:
-        try:
-            found = resolve(surroundings)
-            profile = found.profile
-            values += [_value("canon", name, setting) for name, setting in found.settings.items()]
-        except CanonOpsError as exc:
-            problems.append(exc)
-            with suppress(CanonOpsError):  # the one above tells more
-                values += [_value("canon", name, setting) for name, setting in given_choice(surroundings).items()]
-    if "canon" not in platforms or "borgee" in platforms:
-        try:
-            values.append(_value("borgee", "api_key", _borgee(surroundings)))
-        except CanonOpsError as exc:
-            problems.append(exc)
-    return Credentials(tuple(values), profile, _meant(problems, bool(platforms), bool(values)))
+    seen = [_look(name, surroundings) for name in PLATFORMS if not platforms or name in platforms]
+    values = tuple(value for one in seen for value in one.values)
+    problems = [problem for one in seen for problem in one.problems]
+    profile = next((one.canon_profile for one in seen if one.canon_profile), None)
+    return Credentials(values, profile, _meant(problems, bool(platforms), bool(values)))
 
 
 def place_of(origin: Origin) -> Place:
@@ -103,8 +91,34 @@ def place_of(origin: Origin) -> Place:
     return Place(origin.source.value, origin.name, origin.file, origin.line)
 
 
-def _borgee(surroundings: Surroundings) -> Setting:
-    return borgee_key(surroundings).setting
+def _look(name: str, surroundings: Surroundings) -> Credentials:
+    """At one platform, with whatever is in the way."""
+    try:
+        return row_of(_LOOKS, name, "list a credential")(surroundings)
+    except CanonOpsError as exc:
+        return Credentials((), None, (exc,))
+
+
+def _canon(surroundings: Surroundings) -> Credentials:
+    try:
+        found = resolve(surroundings)
+    except CanonOpsError as exc:
+        given: Mapping[str, Setting] = {}
+        with suppress(CanonOpsError):  # the one above tells more
+            given = given_choice(surroundings)
+        return Credentials(_values("canon", given), None, (exc,))
+    return Credentials(_values("canon", found.settings), found.profile, ())
+
+
+def _borgee(surroundings: Surroundings) -> Credentials:
+    return Credentials(_values("borgee", {"api_key": borgee_key(surroundings).setting}), None, ())
+
+
+_LOOKS: Mapping[str, Callable[[Surroundings], Credentials]] = {"canon": _canon, "borgee": _borgee}
+
+
+def _values(platform: str, settings: Mapping[str, Setting]) -> tuple[Value, ...]:
+    return tuple(_value(platform, name, setting) for name, setting in settings.items())
 
 
 def _meant(problems: list[CanonOpsError], asked: bool, has_any: bool) -> tuple[CanonOpsError, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,12 +17,15 @@ from canon_ops.cli.platform_choice import PLATFORM_CHOICE, platforms_argument
 from canon_ops.cli.session import WriteOptions
 from canon_ops.cli.writer_view import diff_of, first_line, restart_line
 from canon_ops.errors import CanonOpsError, ExitCode, UsageError
+from canon_ops.hermes.platforms import row_of
+from canon_ops.keyring.access import Keyring
 from canon_ops.operate.audit_credentials import AuditFinding, Severity, audit_credentials
 from canon_ops.operate.key_test import KeyTested, ask_whose_borgee_key, ask_whose_key
 from canon_ops.operate.list_credentials import Credentials, Place, Value, list_credentials
 from canon_ops.operate.move_key import KeyMoved, Store, move_borgee_key, move_canon_key
 from canon_ops.operate.remove_key import KeyRemoved, remove_borgee_key, remove_canon_key
 from canon_ops.operate.unseen import restart_notice
+from canon_ops.operate.writing import Writing
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.settings.secret import SECRET_MARK
 
@@ -130,8 +134,11 @@ def test_command(context: Context, timeout_s: float, canon_profile: str | None, 
     Canon's environment is verified first; the key is shown to nobody else. Borgee is asked by connecting as its agent,
     which would take a running gateway's place: while one has the connection, nothing is asked (exit 5).
     """
-    if _is_borgee(context, platform, canon_profile):
-        return _borgee_test(context, timeout_s)
+    name = _whose(context, platform, canon_profile)
+    return row_of(_TESTS, name, "test a key")(context, timeout_s, canon_profile)
+
+
+def _canon_test(context: Context, timeout_s: float, canon_profile: str | None) -> Result:
     with context.progress("Asking Canon whose key it is"):
         done = ask_whose_key(
             context.home, context.environ, canon_profile, context.keyring, clock=SystemClock(), timeout_s=timeout_s
@@ -146,7 +153,7 @@ def test_command(context: Context, timeout_s: float, canon_profile: str | None, 
     return Result(done, view, canon_profile=done.canon_profile)
 
 
-def _borgee_test(context: Context, timeout_s: float) -> Result:
+def _borgee_test(context: Context, timeout_s: float, _canon_profile: str | None) -> Result:
     from borgee_hermes.introduction import who_is  # with the websocket behind it
 
     with context.progress("Asking Borgee whose key it is"):
@@ -154,6 +161,9 @@ def _borgee_test(context: Context, timeout_s: float) -> Result:
         done = ask_whose_borgee_key(context.home, context.environ, context.keyring, who_is=asking)
     pairs = [("agent", _agent(done)), ("server", done.base_url), ("key", done.origin)]
     return Result(done, (Line("Borgee takes the key.", Mark.OK), Fields(pairs)))
+
+
+_TESTS: Mapping[str, Callable[[Context, float, str | None], Result]] = {"canon": _canon_test, "borgee": _borgee_test}
 
 
 def _agent(done: KeyTested) -> str:
@@ -178,10 +188,8 @@ def move_command(
     history of changes forgets it. Nothing happens when the keyring cannot be used.
     """
     writing = context.writing(f"creds move --to {to}", write)
-    if _is_borgee(context, platform, canon_profile):
-        done = move_borgee_key(writing, to, context.keyring)
-    else:
-        done = move_canon_key(writing, canon_profile, to, context.keyring)
+    move = row_of(_MOVES, _whose(context, platform, canon_profile), "move a key")
+    done = move(writing, canon_profile, to, context.keyring)
     written = done.written
     report = MoveReport(
         done.platform,
@@ -217,10 +225,8 @@ def remove_command(
     revokes it.
     """
     writing = context.writing("creds remove", write)
-    if _is_borgee(context, platform, canon_profile):
-        done = remove_borgee_key(writing, context.keyring, context.prompts)
-    else:
-        done = remove_canon_key(writing, canon_profile, context.keyring, context.prompts, whole=whole_profile)
+    remove = row_of(_REMOVALS, _whose(context, platform, canon_profile), "remove a key")
+    done = remove(context, writing, canon_profile, whole_profile)
     written = done.written
     notice = restart_notice(context.home, context.environ) if written.changed and not write.dry_run else None
     report = RemoveReport(
@@ -256,11 +262,33 @@ def audit_command(context: Context, strict: bool) -> Result:
     return Result(report, _audit_view(found), ExitCode.FAILED if bad else ExitCode.DONE, problems)
 
 
-def _is_borgee(context: Context, platform: str | None, canon_profile: str | None) -> bool:
+def _whose(context: Context, platform: str | None, canon_profile: str | None) -> str:
     """Whose key is meant: the platform that is named, else Canon's with its profile, else the program's own."""
-    if platform == "borgee" and canon_profile is not None:
-        raise UsageError("--canon-profile and --platform borgee exclude each other.", fix="leave out one of them")
-    return (platform or ("canon" if canon_profile is not None else context.program.platform)) == "borgee"
+    if platform not in (None, "canon") and canon_profile is not None:
+        raise UsageError(f"--canon-profile and --platform {platform} exclude each other.", fix="leave out one of them")
+    return platform or (context.program.platform if canon_profile is None else "") or "canon"
+
+
+def _move_borgee(writing: Writing, _canon_profile: str | None, to: Store, keyring: Keyring) -> KeyMoved:
+    return move_borgee_key(writing, to, keyring)
+
+
+def _remove_canon(context: Context, writing: Writing, canon_profile: str | None, whole: bool) -> KeyRemoved:
+    return remove_canon_key(writing, canon_profile, context.keyring, context.prompts, whole=whole)
+
+
+def _remove_borgee(context: Context, writing: Writing, _canon_profile: str | None, _whole: bool) -> KeyRemoved:
+    return remove_borgee_key(writing, context.keyring, context.prompts)
+
+
+_MOVES: Mapping[str, Callable[[Writing, str | None, Store, Keyring], KeyMoved]] = {
+    "canon": move_canon_key,
+    "borgee": _move_borgee,
+}
+_REMOVALS: Mapping[str, Callable[[Context, Writing, str | None, bool], KeyRemoved]] = {
+    "canon": _remove_canon,
+    "borgee": _remove_borgee,
+}
 
 
 def _problem(error: CanonOpsError) -> Problem:

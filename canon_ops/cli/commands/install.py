@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from canon_ops.errors import UsageError
 from canon_ops.files.transaction import FileChange
 from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.hermes.host_call import OUR_DISTRIBUTION
-from canon_ops.hermes.platforms import PLATFORMS, PlatformNames
+from canon_ops.hermes.platforms import PLATFORMS, PlatformNames, row_of
 from canon_ops.operate.borgee_answers import BorgeeAnswers
 from canon_ops.operate.dotenv_diff import change_diff
 from canon_ops.operate.install import InstallOptions, InstallOutcome, install
@@ -238,6 +238,8 @@ def command(
         raise UsageError(
             "--if-unchanged goes with one platform: each of them changes the files.", fix="name one platform at a time"
         )
+    for names in meant if then_setup else ():
+        row_of(_SETUPS, names.name, "set up an agent")  # before anything is installed
     done = []
     for names in meant:
         has_access = names.allow_all_variable is not None or len(meant) == 1
@@ -262,18 +264,28 @@ def _install_one(
     context: Context, options: InstallOptions, write: WriteOptions, *, then_setup: bool
 ) -> tuple[InstallReport, list[Block]]:
     """Install one platform and, where that is wanted, set it up."""
-    prompts = context.prompts
-    outcome = install(context.home, context.environ, options, prompts, dry_run=write.dry_run)
+    outcome = install(context.home, context.environ, options, context.prompts, dry_run=write.dry_run)
     report, view = _report(context, outcome), _view(context, outcome, write)
     if not then_setup:
         return report, view + [Line(f"Next: {step}", for_people_only=True) for step in outcome.next_steps]
-    if options.platform.name == "borgee":
-        made = lead_borgee(context, replace(write, if_unchanged=()), BorgeeAnswers())
-        return replace(report, borgee_setup=borgee_report(made)), view + borgee_view(context, made, write)
+    report, more = _SETUPS[options.platform.name](context, report, write)
+    return report, view + more
+
+
+def _set_up_canon(context: Context, report: InstallReport, write: WriteOptions) -> tuple[InstallReport, list[Block]]:
     place = SetupPlace(context.home, context.environ, keyring=context.keyring)
     answers = SetupAnswers(store=context.preferences["keyring.store"])
-    setup = setup_canon(place, answers, prompts, dry_run=write.dry_run)
-    return replace(report, setup=report_of(setup)), view + view_of(context, setup, write)
+    setup = setup_canon(place, answers, context.prompts, dry_run=write.dry_run)
+    return replace(report, setup=report_of(setup)), [*view_of(context, setup, write)]
+
+
+def _set_up_borgee(context: Context, report: InstallReport, write: WriteOptions) -> tuple[InstallReport, list[Block]]:
+    made = lead_borgee(context, replace(write, if_unchanged=()), BorgeeAnswers())
+    return replace(report, borgee_setup=borgee_report(made)), [*borgee_view(context, made, write)]
+
+
+_SetUp = Callable[[Context, InstallReport, WriteOptions], tuple[InstallReport, list[Block]]]
+_SETUPS: Mapping[str, _SetUp] = {"canon": _set_up_canon, "borgee": _set_up_borgee}
 
 
 def _report(context: Context, outcome: InstallOutcome) -> InstallReport:

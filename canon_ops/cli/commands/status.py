@@ -16,6 +16,7 @@ from canon_ops.cli.command import command as declare
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Result, Table
 from canon_ops.hermes.home_list import homes_beside
+from canon_ops.hermes.platforms import PLATFORMS
 from canon_ops.operate.status import read_status
 from canon_ops.operate.status_parts import ApprovalsSeen, GatewaySeen, HomeStatus, InboxSeen, InTheWay, PlatformSeen
 from canon_ops.runtime.clock import SystemClock
@@ -198,6 +199,7 @@ def stale_gateway(gateway: GatewaySeen | None) -> list[Block]:
 
 
 def _table(seen: tuple[HomeStatus, ...]) -> list[Block]:
+    others = {names.name: names.label for names in PLATFORMS.values() if names.name != "canon"}
     rows = []
     for status in seen:
         credential = status.credential
@@ -208,10 +210,10 @@ def _table(seen: tuple[HomeStatus, ...]) -> list[Block]:
                 _state_of("canon", status),
                 (credential.agent_name or credential.agent_id or "?") if credential else "-",
                 credential.environment_id if credential else "-",
-                _state_of("borgee", status),
+                *(_state_of(name, status) for name in others),
             )
         )
-    heads = ("profile", "gateway", "Canon", "agent", "environment", "Borgee")
+    heads = ("profile", "gateway", "Canon", "agent", "environment", *others.values())
     told = [_item(status.hermes_profile, one) for status in seen for one in status.in_the_way]
     return [Table(heads, rows), *told] if rows else [Line("There is no Hermes profile.")]
 
