@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
+from canon_ops.cli.commands import creds, install
+from canon_ops.hermes.platforms import PLATFORMS
+from canon_ops.operate import list_credentials, platform_setup
 
 PROGRAM = """
 import sys
@@ -84,3 +88,75 @@ def test_a_key_that_hermes_drops_is_named_with_its_own_path(program: Program) ->
     assert "platforms.third" in ran.stderr
     assert "borgee" not in ran.stderr
     assert "canon." not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        creds._TESTS,
+        creds._MOVES,
+        creds._REMOVALS,
+        install._SETUPS,
+        list_credentials._LOOKS,
+        platform_setup._LACKS,
+    ],
+    ids=["test", "move", "remove", "setup", "list", "status"],
+)
+def test_every_platform_has_its_row(table: Mapping[str, object]) -> None:
+    """Each table by platforms has a row for each that this distribution brings."""
+    assert list(table) == list(PLATFORMS)
+
+
+@pytest.mark.parametrize(
+    ("words", "deed"),
+    [
+        ("creds list third", "list a credential"),
+        ("creds test --platform third", "test a key"),
+        ("creds move --to file --platform third --yes", "move a key"),
+        ("creds remove --platform third --yes", "remove a key"),
+        ("install third --setup --skip-package --yes", "set up an agent"),
+        ("install canon third --setup --skip-package --yes", "set up an agent"),
+    ],
+)
+def test_without_a_row_it_is_refused_by_name(program: Program, tmp_path: Path, words: str, deed: str) -> None:
+    """Nothing is done, nothing of another platform is shown, and the platform is named."""
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    ran = program(*words.split())
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.splitlines()[0].endswith(f"canon-ops cannot {deed} for the platform third.")
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def test_a_canon_profile_goes_with_no_other_platform(program: Program) -> None:
+    """The refusal names the one that was given."""
+    ran = program("creds", "test", "--platform", "third", "--canon-profile", "ops")
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "--canon-profile and --platform third exclude each other." in ran.stderr
+
+
+def test_a_list_of_all_says_whose_is_missing(program: Program) -> None:
+    """What the others have is listed as ever, and the platform without a row is a problem by its name."""
+    ran = program("creds", "list", "--json")
+
+    document = json.loads(ran.stdout)
+    assert {row["platform"] for row in document["data"]["credentials"]} == {"canon", "borgee"}
+    assert [(one["code"], "third" in one["message"]) for one in document["errors"]] == [("refused", True)]
+    assert ran.returncode == 1
+
+
+def test_the_status_has_a_row_of_its_own(program: Program) -> None:
+    """Canon's and Borgee's credentials do not count for it."""
+    one, table = program("status", "--json"), program("status", "--all-profiles")
+
+    (profile,) = json.loads(one.stdout)["data"]["profiles"]
+    assert [(row["name"], row["plugin_enabled"]) for row in profile["platforms"]] == [
+        ("canon", False),
+        ("borgee", False),
+        ("third", True),
+    ]
+    told = [row["message"] for row in profile["in_the_way"] if row["about"] == "credential"]
+    assert told == ["canon-ops cannot say whether an agent is set up for the platform third."]
+    assert table.stdout.splitlines()[0].split("\t")[-1] == "enabled"
