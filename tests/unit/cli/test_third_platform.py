@@ -160,3 +160,45 @@ def test_the_status_has_a_row_of_its_own(program: Program) -> None:
     told = [row["message"] for row in profile["in_the_way"] if row["about"] == "credential"]
     assert told == ["canon-ops cannot say whether an agent is set up for the platform third."]
     assert table.stdout.splitlines()[0].split("\t")[-1] == "enabled"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("setup third", "No such command: third. The commands of setup are canon and borgee."),
+        ("host show --platform third", "'third' is not one of 'canon', 'borgee'."),
+    ],
+)
+def test_what_has_no_place_for_it_says_what_it_has(program: Program, words: str, message: str) -> None:
+    """A call that is wrong, and Canon is not meant instead."""
+    ran = program(*words.split())
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert message in ran.stderr
+
+
+def test_a_purge_takes_what_is_its_own(program: Program, tmp_path: Path) -> None:
+    """The plugin leaves its list; no key, profile or block of Canon or Borgee goes with it."""
+    ran = program("uninstall", "third", "--purge", "--skip-package", "--yes", "--json")
+
+    data = json.loads(ran.stdout)["data"]
+    assert (data["platform"], data["purged_profile"]) == ("third", None)
+    assert [Path(file["path"]).name for file in data["files"]] == ["config.yaml"]
+    assert "third" not in (tmp_path / ".hermes" / "config.yaml").read_text()
+    assert "borgee:" in (tmp_path / ".hermes" / "config.yaml").read_text()
+    assert "CANON_API_KEY" in (tmp_path / ".hermes" / ".env").read_text()
+    assert "BORGEE_API_KEY" in (tmp_path / ".hermes" / ".env").read_text()
+
+
+def test_the_log_is_asked_for_it(program: Program, tmp_path: Path) -> None:
+    """Lines of another platform are left out."""
+    folder = tmp_path / ".hermes" / "logs"
+    folder.mkdir()
+    (folder / "gateway.log").write_text(
+        "2026-01-01 12:00:00,000 INFO canon_hermes_plugin: one\n2026-01-01 12:00:01,000 INFO third_hermes: two\n"
+    )
+
+    ran = program("logs", "--platform", "third")
+
+    assert "two" in ran.stdout
+    assert "one" not in ran.stdout
