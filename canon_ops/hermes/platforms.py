@@ -57,11 +57,13 @@ def row_of(table: Mapping[str, T], name: str, deed: str) -> T:
     """What a table by platforms has for the platform ``name``.
 
     Args:
-        deed: what cannot be done without it, after "cannot".
+        deed: what cannot be done without it, after "to".
 
     Raises:
         RefusedError: it has nothing; no other platform's row stands in for it.
     """
     if name not in table:
-        raise RefusedError(f"canon-ops cannot {deed} for the platform {name}")
+        raise RefusedError(
+            f"There is no way to {deed} for the platform {name}.", fix=f"name another: {', '.join(table)}"
+        )
     return table[name]

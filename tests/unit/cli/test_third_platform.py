@@ -125,7 +125,7 @@ def test_without_a_row_it_is_refused_by_name(program: Program, tmp_path: Path, w
     ran = program(*words.split())
 
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr.splitlines()[0].endswith(f"canon-ops cannot {deed} for the platform third.")
+    assert ran.stderr.splitlines()[0].endswith(f"There is no way to {deed} for the platform third.")
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
 
@@ -158,7 +158,7 @@ def test_the_status_has_a_row_of_its_own(program: Program) -> None:
         ("third", True),
     ]
     told = [row["message"] for row in profile["in_the_way"] if row["about"] == "credential"]
-    assert told == ["canon-ops cannot say whether an agent is set up for the platform third."]
+    assert told == ["There is no way to say whether an agent is set up for the platform third."]
     assert table.stdout.splitlines()[0].split("\t")[-1] == "enabled"
 
 
