@@ -54,6 +54,7 @@ class FileWish:
         name: what to call it, when not by its own name.
         mime: its type, when the host knows.
         duration_ms: of a recording, when the host knows.
+        as_document: shown as a plain file, whatever its type is.
     """
 
     source: str
@@ -63,6 +64,7 @@ class FileWish:
     name: str | None = None
     mime: str | None = None
     duration_ms: int | None = None
+    as_document: bool = False
 
     @classmethod
     def of_file(cls, path: str, kind: str, caption: str | None, more: Mapping[str, Any]) -> Self:
@@ -160,7 +162,7 @@ def wish_of(path: str, *, is_voice: bool = False, as_document: bool = False) -> 
     """A file by its name alone, for a host that only says where it lies."""
     family = (mimetypes.guess_type(path)[0] or "").partition("/")[0]
     kind = "audio" if is_voice else family if family in _FAMILIES else "file"
-    return FileWish(path, "file" if as_document else kind)
+    return FileWish(path, "file" if as_document else kind, as_document=as_document)
 
 
 def _attachment(answer: JsonObject, wish: FileWish, *, mime: str, name: str, size: int) -> dict[str, Any]:
@@ -174,7 +176,9 @@ def _attachment(answer: JsonObject, wish: FileWish, *, mime: str, name: str, siz
         "fileName": name,
         "sizeBytes": size,
     }
-    if family in ("image", "video"):
+    if wish.as_document:
+        made["kind"] = "file"
+    elif family in ("image", "video"):
         made["kind"] = family
     if made.get("kind") == "audio" and wish.duration_ms is not None:
         made["durationMs"] = wish.duration_ms

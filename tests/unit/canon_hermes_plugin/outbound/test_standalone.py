@@ -151,7 +151,7 @@ async def test_files_ride_on_the_last_part(box: CanonSandbox, tmp_path: Path) ->
 
 
 async def test_files_alone_are_a_message(box: CanonSandbox, tmp_path: Path) -> None:
-    """R7.43: without a text too; as a plain file when the host wants that."""
+    """R7.43, D44: without a text too; a picture goes as a plain file when the host wants that."""
     tmp_path.joinpath("chart.png").write_bytes(b"x")
 
     result = await send_standalone(
@@ -160,11 +160,27 @@ async def test_files_alone_are_a_message(box: CanonSandbox, tmp_path: Path) -> N
 
     (message,) = posted(box)
     assert (result["success"], message["text"], len(message["attachments"])) == (True, "", 1)
+    assert (message["contentType"], message["attachments"][0]["kind"]) == ("file", "file")
 
 
-@pytest.mark.parametrize("files", [["gone.png"], ["x.txt"] * 11, [("gone.ogg", True)]], ids=len)
+async def test_more_files_than_canon_takes_are_refused_before_the_first(box: CanonSandbox, tmp_path: Path) -> None:
+    """R7.41: ten go with one message; with one more nothing is uploaded, let alone posted."""
+    file = tmp_path / "x.txt"
+    file.write_bytes(b"x")
+
+    eleven, ten = [
+        await send_standalone(platform_config(box), ROOM, "see attached", media_files=[str(file)] * count)
+        for count in (11, 10)
+    ]
+
+    uploads = [entry for entry in box.journal() if entry["path"] == "/media/upload"]
+    assert "takes 10 files" in eleven["error"] and ten["success"]
+    assert (len(uploads), len(posted(box))) == (10, 1)
+
+
+@pytest.mark.parametrize("files", [["gone.png"], [("gone.ogg", True)]], ids=["picture", "voice"])
 async def test_a_file_that_cannot_be_sent_sends_nothing(box: CanonSandbox, files: list[Any]) -> None:
-    """R7.41: a missing file, or more than Canon takes, is an error that names it; nothing is posted."""
+    """R7.41: a missing file is an error; nothing is posted."""
     result = await send_standalone(platform_config(box), ROOM, "see attached", media_files=files)
 
     assert result["error"].startswith("Canon standalone send failed: ")
