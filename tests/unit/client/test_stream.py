@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from canon_ops.client.errors import ApiError, Forbidden, Redirected, ServiceTrouble, TransportFailure, Unauthorized
-from canon_ops.client.stream import StreamIdle, open_stream
+from canon_ops.client.stream import IDLE_TIMEOUT_S, StreamIdle, open_stream
 from canon_ops.runtime.clock import ManualClock, SystemClock
 from canon_ops.wire.sse import Frame, FrameTooLarge
 from tests.support.canon_wire import KEY, a_connection
@@ -32,6 +32,11 @@ async def test_frames_arrive_and_a_clean_end_ends_the_iteration() -> None:
 
     assert frames == [Frame("message.created", "evt_1", "1"), Frame("message.created", "evt_2", "2")]
     assert stream.retry_s == 1.5
+
+
+def test_the_idle_limit_is_over_the_slowest_heartbeat() -> None:
+    """BR-50: a keep-alive may take 25 s; two of them missing is silence enough."""
+    assert 2 * 25 <= IDLE_TIMEOUT_S <= 60
 
 
 async def test_the_request_carries_the_key_the_families_and_the_cursor() -> None:

@@ -322,3 +322,36 @@ async def test_the_servers_pause_is_granted() -> None:
     await delivering
 
     assert (early, len(canon.attempts)) == (1, 2)
+
+
+async def test_each_part_is_written_down_as_it_arrives() -> None:
+    """R7.15, X1: a process that dies between two parts leaves behind which of them Canon has."""
+    desk = Desk(Canon())
+
+    await desk.deliver(final("ש" * 5_000))
+
+    assert desk.rows.log == ["record", "confirm 1", "confirm 2", "settle"]
+
+
+async def test_one_lost_answer_keeps_the_place_through_later_refusals() -> None:
+    """R7.19, D54: an attempt that may have landed is not made undone by one that certainly did not."""
+    desk = Desk(Canon(LOST, NO))
+    delivering = asyncio.ensure_future(desk.deliver(final("first")))
+    await desk.clock.advance(10)
+    await delivering
+
+    assert desk.rows.log[-1] == State.REFUSED.value
+    assert list(desk.rows.aside) == [TURN]
+
+
+async def test_after_a_late_message_the_next_is_on_time_again() -> None:
+    """D57: only what stands behind a message that Canon does not take is put off."""
+    desk = Desk(Canon(BUSY))
+    delivering = asyncio.ensure_future(desk.deliver(final("first")))
+    await desk.clock.advance(10)
+    await delivering
+    desk.reports.clear()
+
+    await desk.deliver(final("second", TurnId("hermes-turn-2")))
+
+    assert [type(report) for report in desk.reports] == [FinalSettled]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.lanes import Job
+from canon_hermes_plugin.outbound import effects
 from canon_hermes_plugin.outbound.effects import BEATS_WAITING, Outbound
 from canon_hermes_plugin.turn.effects import (
     ClearNode,
@@ -105,7 +106,7 @@ async def test_effects_of_a_conversation_keep_their_order() -> None:
     """D39: states and node writes leave in the order in which they were said."""
     canon = Canon()
     desk = Desk(canon)
-    effects: list[Effect] = [
+    said: list[Effect] = [
         state(TurnPhase.THINKING),
         RetireNode(TURN, ROOM),
         WritePreview(TURN, ROOM, "text", None),
@@ -114,7 +115,7 @@ async def test_effects_of_a_conversation_keep_their_order() -> None:
         state(TurnPhase.COMPLETED),
     ]
 
-    desk.outbound.carry(effects)
+    desk.outbound.carry(said)
     await desk.outbound.drain()
 
     assert canon.kinds == ["thinking", "write", "write", "streaming", "clear", "completed"]
@@ -239,6 +240,51 @@ async def test_beats_do_not_pile_up_behind_a_slow_server() -> None:
     await desk.outbound.drain()
 
     assert canon.kinds == ["streaming"] * BEATS_WAITING + ["completed"]
+
+
+async def test_the_messages_of_a_turn_are_told_however_slow_the_server_is() -> None:
+    """R6.2: a state that names the messages it is for is no mere beat; none is left out."""
+    canon = Canon()
+    canon.gate.clear()
+    desk = Desk(canon)
+
+    desk.outbound.carry([state(TurnPhase.STREAMING)] * 100)
+    desk.outbound.carry([PublishState(TURN, ROOM, TurnPhase.THINKING, 1_000, ("m1",))])
+    canon.gate.set()
+    await desk.outbound.drain()
+
+    assert canon.calls[-1][1]["activeMessageIds"] == ["m1"]
+
+
+async def test_a_preview_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R6.17, D57: a final message waits for the last preview, so that has a limit of seconds."""
+    assert effects.WRITE_LIMIT_S <= 5
+    monkeypatch.setattr(effects, "WRITE_LIMIT_S", 0.01)
+    canon = Canon()
+    canon.gate.clear()
+    desk = Desk(canon)
+
+    desk.outbound.carry([WritePreview(TURN, ROOM, "draft", None)])
+    await asyncio.wait_for(desk.outbound.drain(), 5)
+
+    assert desk.reports == [(TURN, PreviewEnded(False))]
+
+
+async def test_a_final_message_is_on_the_disk_while_canon_hangs() -> None:
+    """X1: it is taken over at once, however many states wait in front of it."""
+    canon = Canon()
+    canon.gate.clear()
+    desk = Desk(canon)
+    desk.final_gate.set()
+
+    desk.outbound.carry([state(TurnPhase.STREAMING), DeliverFinal(Final(TURN, ROOM, "answer"))])
+    for _ in range(10):
+        await asyncio.sleep(0)
+    taken = list(desk.finals)
+    canon.gate.set()
+    await desk.outbound.drain()
+
+    assert taken == ["answer"]
 
 
 async def test_a_slow_conversation_holds_up_no_other() -> None:

@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from canon_hermes_plugin.outbound.standalone import send_standalone
-from canon_hermes_plugin.outbox import store
+from canon_hermes_plugin.outbox import operations, store
 from canon_hermes_plugin.outbox.store import Posting
 from canon_hermes_plugin.state.file import SCHEMA
+from canon_hermes_plugin.state.owner import Owner
 from canon_hermes_plugin.state.place import state_path
-from canon_ops.durable import read_once
+from canon_hermes_plugin.turn.effects import Final
+from canon_ops.durable import read_once, write_once
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
+from canon_ops.wire.ids import ConversationId, TurnId
 from canon_ops.wire.splitting import split
 from tests.support.hosted_adapter import hosted, platform_config, until
 
@@ -196,3 +199,39 @@ async def test_what_was_left_is_not_crossed_out_by_a_failure(
 
     (row,) = noted(tmp_path)
     assert (row.state, row.operation.messages[0].text) == (state, "short")
+
+
+async def test_what_cannot_be_read_is_no_refusal(box: CanonSandbox, tmp_path: Path) -> None:
+    """R7.19: an answer that is not JSON leaves open what became of the message, so it is sent again under its id."""
+    box.fault("send-not-json", **SEND_TO, times=None, burst=None)
+
+    result = await send_standalone(platform_config(box), ROOM, "short", home=tmp_path)
+
+    (row,) = noted(tmp_path)
+    assert "is not JSON" in result["error"]
+    assert row.state is store.State.PENDING
+
+
+async def test_what_was_left_and_is_refused_keeps_nothing_back(box: CanonSandbox, tmp_path: Path) -> None:
+    """D44: that Canon does not take the earlier message is no failure of the new one."""
+    box.fault("lost-response", **SEND_TO, times=3)
+    await send_standalone(platform_config(box), ROOM, "short", home=tmp_path)
+    box.human.calm()
+    box.fault("answer", **SEND_TO, status=400, times=1)
+
+    result = await send_standalone(platform_config(box), ROOM, "after", home=tmp_path)
+
+    assert result["success"] and posted(box)[-1] == "after"
+
+
+async def test_an_answer_of_the_gateway_is_left_to_it(box: CanonSandbox, tmp_path: Path) -> None:
+    """X1: a turn's answer goes with the leave to answer, from the gateway; a cron job sends what is of its kind."""
+    owner = Owner(box.endpoints.environment_id, "agent_sandbox")
+    answer = Final(TurnId("hermes-turn-1"), ConversationId(ROOM), "the answer")
+    operation = operations.reserve(operations.Book(), answer).operation
+    write_once(state_path(tmp_path), SCHEMA, store.keep, owner, operation, now_ms=1)
+
+    await send_standalone(platform_config(box), ROOM, "the report", home=tmp_path)
+
+    (row,) = noted(tmp_path)
+    assert (posted(box), row.operation) == (("the report",), operation)
