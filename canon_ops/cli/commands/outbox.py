@@ -193,7 +193,12 @@ def _decide(context: Context, number: int, decide: Callable[[Transaction], bool]
 
 def _found(context: Context, number: int) -> Posting:
     path = _path(context)
-    found = read_once(path, SCHEMA, store.stored, number)
+    try:
+        found = read_once(path, SCHEMA, store.stored, number)
+    except NoDatabase as exc:
+        raise NotFoundError(
+            f"There is no message {number}: no answer has been recorded yet", fix="canon-ops outbox list"
+        ) from exc
     if found is None:
         raise NotFoundError(f"There is no message {number} in {path}", fix="canon-ops outbox list", file=str(path))
     return found

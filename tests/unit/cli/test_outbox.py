@@ -44,6 +44,27 @@ def test_a_home_without_an_outbox_has_nothing_to_show(program: Runner, home: Pat
     assert not any((home / ".hermes").iterdir())
 
 
+@pytest.mark.parametrize(
+    "words", [("show", "1"), ("retry", "1"), ("discard", "1", "--yes")], ids=lambda words: words[0]
+)
+@pytest.mark.parametrize("number_exists", [False, True], ids=["no outbox", "another number"])
+def test_a_number_that_stands_for_nothing_has_one_code(
+    program: Runner, home: Path, request: pytest.FixtureRequest, words: tuple[str, ...], number_exists: bool
+) -> None:
+    """Whether there is no outbox at all or no such message in it, a script reads the same word."""
+    if number_exists:
+        request.getfixturevalue("outbox")
+        words = (words[0], "99", *words[2:])
+    else:
+        (home / ".hermes").mkdir()
+
+    ran = program("outbox", *words, "--json")
+
+    (error,) = ran.json["errors"]
+    assert (ran.code, error["code"]) == (1, "not_found")
+    assert error["fix"]
+
+
 def test_what_is_owed_is_listed_oldest_first(program: Runner, outbox: Path) -> None:
     """One record a message: number, state, conversation, the beginning of its text, failed attempts, reason."""
     assert program("outbox", "list").out == (
