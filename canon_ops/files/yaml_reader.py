@@ -40,6 +40,7 @@ _DISPUTED = late_pattern(r"[?!]|[|>][-+0-9]*#")
 _COMMENT = late_pattern(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
 _ODD = late_pattern(r"[\t\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 # Nesting that needs a look: brackets are counted, an indent or a row of dashes as long as this is seen at once.
+_CONFLICT = late_pattern(r"(?:<{7}|>{7}|\|{7})(?: |$)")  # seven of =, on its own, may belong to a text
 _DEEP = 100
 _BRACKET = late_pattern(r"[\[\]{}]")
 _DEEP_ROW = late_pattern(rf"[-?:][ \t]+(?:[-?:][ \t]+){{{_DEEP // 2 - 1},}}")
@@ -399,6 +400,14 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> ConfigSyntaxEr
             line=line,
             column=column,
         )
+    if (conflict := _conflict(lines)) is not None:
+        return ConfigSyntaxError(
+            f"{file} has the mark of a merge that was not finished at line {conflict}",
+            fix=f"keep one of the two texts, and delete the lines of <<<<<<<, ======= and >>>>>>>: {file}:{conflict}",
+            file=file,
+            line=conflict,
+            column=1,
+        )
     problem = " ".join(str(part) for part in (error.context, error.problem) if part) or "it is not YAML"
     return ConfigSyntaxError(
         f"{file} cannot be read at line {line}, column {column}: {problem}",
@@ -407,6 +416,11 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> ConfigSyntaxEr
         line=line,
         column=column,
     )
+
+
+def _conflict(lines: list[str]) -> int | None:
+    """The first line that a merge left, as git, diff3 and Mercurial write it; None where no such mark stands."""
+    return next((number for number, line in enumerate(lines, 1) if _CONFLICT.match(line)), None)
 
 
 def _build_once(found: YamlText) -> None:

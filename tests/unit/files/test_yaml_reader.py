@@ -113,3 +113,31 @@ def test_a_number_of_thousands_of_digits_is_refused(number: str) -> None:
     """Python reads some of them and can write none, so that every look at the value would fail."""
     with pytest.raises(ConfigSyntaxError, match="line 2, column 4 that Hermes cannot build"):
         read_yaml(f"a: 1\nb: {number}\n".encode(), "config.yaml")
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        "<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n",
+        "<<<<<<<\na: 1\n=======\na: 2\n>>>>>>>\n",
+        "<<<<<<< ours\na: 1\n||||||| base\na: 0\n=======\na: 2\n>>>>>>> theirs\n",
+    ],
+    ids=["git", "bare", "diff3"],
+)
+def test_a_merge_that_was_not_finished_is_named(marks: str) -> None:
+    """Whatever YAML stumbles over, the cause is the first mark, and it is told with its line."""
+    with pytest.raises(ConfigSyntaxError, match="mark of a merge that was not finished at line 2") as caught:
+        read_yaml(f"z: 1\n{marks}".encode(), "config.yaml")
+
+    assert (caught.value.line, caught.value.column) == (2, 1)
+    assert "config.yaml:2" in (caught.value.fix or "")
+
+
+def test_the_marks_of_a_merge_in_a_text_are_a_text() -> None:
+    """A block of text that shows such marks is read, and another fault in the file is not put down to them."""
+    shown = "a: |\n  <<<<<<< HEAD\n  =======\n"
+
+    assert read_yaml(shown.encode(), "config.yaml").value == {"a": "<<<<<<< HEAD\n=======\n"}
+    with pytest.raises(ConfigSyntaxError) as caught:
+        read_yaml(f"{shown}b: [\n".encode(), "config.yaml")
+    assert "merge" not in str(caught.value)
