@@ -261,7 +261,7 @@ def _profile_folder(text: str, root: Path, environ: Mapping[str, str], *, from_f
         return invoker
     raise UnknownProfile(
         f"{where} {name!r}, which does not exist." if from_file else f"{where} {name!r} does not exist below {root}.",
-        fix="hermes profile use default" if from_file else f"hermes profile create {name}",
+        fix="hermes -p default profile use default" if from_file else f"hermes profile create {name}",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +49,11 @@ def person(tmp_path: Path) -> Person:
     return Person(folder)
 
 
-def real_hermes(environ: Mapping[str, str], *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def real_hermes(
+    environ: Mapping[str, str], *arguments: str, cwd: Path, words: Sequence[str] = ("config", "path")
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(HERMES), *arguments, "config", "path"],
+        [str(HERMES), *arguments, *words],
         env=dict(environ),
         cwd=cwd,
         capture_output=True,
@@ -271,6 +273,21 @@ def test_where_hermes_refuses_so_do_we(
     assert answer.returncode == 1
     with pytest.raises(error or BadProfileName):
         resolve_home(environ, profile=profile)
+
+
+@pytest.mark.host
+def test_the_cure_for_a_sticky_choice_that_is_gone_cures_it(person: Person) -> None:
+    """The host's own command follows the choice too, and ends there, unless it is told another profile."""
+    person.stick("gone")
+    environ = person.environ()
+    with pytest.raises(UnknownProfile) as raised:
+        resolve_home(environ)
+    assert raised.value.fix == "hermes -p default profile use default"
+
+    done = real_hermes(environ, *raised.value.fix.split()[1:3], cwd=person.folder, words=raised.value.fix.split()[3:])
+
+    assert done.returncode == 0, done.stderr
+    assert resolve_home(environ).profile_name == "default"
 
 
 @pytest.mark.parametrize("below", ["", "profiles/work", "deep/er"])
