@@ -135,8 +135,8 @@ def _approvals_advice(context: Context, approvals: ApprovalsSeen) -> Iterator[Bl
         told = f"{due} {one} for a gateway to act."
         yield Item(Mark.INFO, "approvals", told, context.home.own_command("approvals reconcile"))
     if damaged := approvals.damaged:
-        one = "entry is" if damaged == 1 else "entries are"
-        told = f"{damaged} {one} damaged, and left as they are."
+        rest = "entry is damaged, and left as it is" if damaged == 1 else "entries are damaged, and left as they are"
+        told = f"{damaged} {rest}."
         yield Item(Mark.ERROR, "approvals", told, context.home.own_command("approvals verify"))
 
 

@@ -171,3 +171,14 @@ def test_null_is_as_good_as_absent(program: Runner, file: Path, base: dict[str, 
     write(file, json.dumps({"hermes-1": base}).encode())
 
     assert with_nulls == program("approvals", *look, "--json").json["data"]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(1, "1 entry is damaged, and left as it is."), (2, "2 entries are damaged, and left as they are.")],
+)
+def test_status_counts_the_damaged_entries(program: Runner, file: Path, count: int, told: str) -> None:
+    """One is spoken of as one."""
+    write(file, json.dumps({f"hermes-{number}": 1 for number in range(count)}).encode())
+
+    assert told in program("status").out
