@@ -119,6 +119,8 @@ def _walk(walk: Walk) -> None:
     wheel = '"$(echo dist/canon_ops-*.whl)[sandbox]"'
     make = f"python3 -m venv ~/canon-ops && ~/canon-ops/bin/pip install --quiet {wheel}"
     walk.types(make.replace("python3", sys.executable).replace("dist/", "~/dist/"), shown=make, limit_s=INSTALLED_S)
+    on_path = 'export PATH="$HOME/canon-ops/bin:$PATH"'
+    walk.say(f"Its commands are in `~/canon-ops/bin`, which is on `PATH` from here on: `{on_path}`.")
 
     walk.say("## Into the Hermes that is there")
     walk.say("First a rehearsal, which asks and writes nothing:")
