@@ -211,6 +211,18 @@ class Examination:
         self.gateway: Fact[GatewayState | None] = Fact("gateway.running", lambda: read_state(self.home))
         self.probes: AsyncFact[Mapping[str, Probed]] = AsyncFact(self._probe)
 
+    def expect_room(self, path: str) -> None:
+        """Make sure that the key ``path`` of config.yaml can be set at all, before a finding advises it.
+
+        Raises:
+            FactMissing: a section on the way to it is something else than a mapping; config.value tells which.
+        """
+        tree: object = self.config().tree
+        for name in path.split(".")[:-1]:
+            tree = tree.get(name) if isinstance(tree, Mapping) else None
+            if tree is not None and not isinstance(tree, Mapping):
+                raise FactMissing("config.value")
+
     def command(self, words: str) -> str:
         """A ``canon-ops`` command to paste, aimed at this home."""
         return self.home.own_command(words)

@@ -21,7 +21,7 @@ from canon_ops.files.journal import COMMITTED, INTENT, PENDING, FileState, file_
 from canon_ops.files.records import Record
 from canon_ops.lean import dataclass
 
-__all__ = ["Interrupted", "find_interrupted", "is_under_way", "pending_texts"]
+__all__ = ["Interrupted", "blocked_place", "find_interrupted", "is_under_way", "pending_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,18 @@ def find_interrupted(folder: Path) -> Interrupted | None:
             with contextlib.suppress(FileNotFoundError):  # finished, or forgotten, while we looked
                 return _look(each)
     return None
+
+
+def blocked_place(folder: Path) -> Path | None:
+    """What stands where the folder of our records, or the lock in it, belongs: every writer stops there."""
+    state = folder / ".canon-ops"
+    try:
+        if state.exists() and not state.is_dir():
+            return state
+        lock = state / "lock"
+        return lock if lock.exists() and not lock.is_file() else None
+    except OSError as error:
+        raise explain(error, state, verb="read") from error
 
 
 def _has_pending(state: Path) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from canon_ops.files.atomic import BrokenLink, NotAFile
 from canon_ops.files.disk import explain
 
-__all__ = ["read_optional", "read_required"]
+__all__ = ["not_a_file", "read_optional", "read_required"]
 
 
 def read_optional(path: Path) -> bytes | None:
@@ -27,11 +27,11 @@ def read_optional(path: Path) -> bytes | None:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a device may already do something
-            raise _not_a_file(path)
+            raise not_a_file(path)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a name
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # it was replaced in between
-                raise _not_a_file(path)
+                raise not_a_file(path)
             return file.read()
     except FileNotFoundError:
         return None
@@ -55,5 +55,6 @@ def read_required(path: Path) -> bytes:
     return data
 
 
-def _not_a_file(path: Path) -> NotAFile:
+def not_a_file(path: Path) -> NotAFile:
+    """The refusal of a folder, a pipe, a socket or a device where a file belongs."""
     return NotAFile(f"{path} is not a regular file", fix=f"ls -ld {path}", file=str(path))

@@ -12,16 +12,29 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from canon_ops.files.config_editor import ConfigDocument
+from canon_ops.files.config_refusals import wrong_kind
 from canon_ops.files.yaml_path import format_path, parse_path
 from canon_ops.files.yaml_survey import bare_words, keys_twice
 from canon_ops.hermes.config_file import as_switch
-from canon_ops.hermes.keys import KeyFile, KeyType, KnownKey, dropped, find_key, near_key
+from canon_ops.hermes.keys import KNOWN_KEYS, KeyFile, KeyType, KnownKey, dropped, find_key, near_key
 from canon_ops.operate.advice import set_words, way_to_mend
 
 __all__ = ["ConfigFault", "Severity", "is_platform_switch", "validate_config"]
 
 Severity = Literal["error", "warning", "info"]
 KeyPath = tuple[str | int, ...]
+
+# Where Hermes and the platforms read nothing but a mapping; of the other sections some may hold a plain value.
+_MAPPINGS = ("approvals", "borgee", "display", "gateway", "platforms", "plugins", "streaming")
+_SECTIONS = frozenset(
+    name[:end]
+    for key in KNOWN_KEYS
+    if key.file is KeyFile.CONFIG
+    for name in (key.name, *key.aliases)
+    if name.partition(".")[0] in _MAPPINGS
+    for end, letter in enumerate(name)
+    if letter == "."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,10 @@ def _of_keys(document: ConfigDocument) -> Iterator[ConfigFault]:
             if value is not None and (problem := known.problem(value)):
                 fix = f"canon-ops {way_to_mend(known, value)}"
                 yield _fault(document, path, _weight(dotted, known, value), "config_value", f"{problem}.", fix)
+            continue
+        if dotted in _SECTIONS and value is not None and not isinstance(value, dict):
+            refusal = wrong_kind(path, value, "a mapping")
+            yield _fault(document, path, "error", "config_value", refusal.sentence, refusal.fix)
             continue
         if any(dotted.startswith(f"{above}.") for above in hidden):
             continue

@@ -65,6 +65,7 @@ def _platform_enabled(examination: Examination) -> Finding:
     name, label = examination.platform.name, examination.platform.label
     config = examination.config()
     path = config.switch_path(name)
+    examination.expect_room(path)
     at = Place(str(config.file), path=path)
     switch = config.platform_switch(name)
     set_true = Fix(examination.command(f"config set {path} true"), SetConfig(path, True))

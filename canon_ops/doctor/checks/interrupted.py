@@ -5,6 +5,7 @@ One that was killed may have left one file new and another one old, or a package
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,16 +22,25 @@ __all__ = ["CHECKS"]
 
 
 def _interrupted(examination: Examination) -> Answer:
+    from canon_ops.files.interrupted import blocked_place
     from canon_ops.operate.interrupted import find_interrupted_changes, history_folders
 
     folders: tuple[Path, ...] = (examination.home.path,)
     with suppress(CanonOpsError):  # .env may move Canon's home, and cannot be read: env.parse tells
         folders = history_folders(examination.home, examination.environ)
+    if blocked := tuple(_blocked(place) for folder in folders if (place := blocked_place(folder)) is not None):
+        return blocked
     changes = find_interrupted_changes(folders)
     found = tuple(_finding(examination, each) for each in changes)
     if not any(each.is_committed for each in changes):  # what finishes one may finish the command that is noted
         found += _packages(examination)
     return found or Finding(Status.OK, "Every command that writes came to its end.")
+
+
+def _blocked(place: Path) -> Finding:
+    """What no writer gets past, before one has tried."""
+    told = f"{place} is not what canon-ops keeps there: no command that writes can begin."
+    return Finding(Status.ERROR, told, Fix(f"ls -ld {shlex.quote(str(place))}"), Place(str(place)))
 
 
 def _packages(examination: Examination) -> tuple[Finding, ...]:

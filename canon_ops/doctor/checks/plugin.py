@@ -216,6 +216,10 @@ def _enabled(examination: Examination) -> Finding:
             data={"value": str(written)},
             at=at,
         )
+    if section is not None and not isinstance(section, dict):  # config.value shows it; nothing is added to it
+        again = [examination.command("config unset plugins"), examination.command(f"install {names.name}")]
+        told = "plugins is no mapping; Hermes reads no list of plugins from it and loads none."
+        return Finding(Status.ERROR, told, Fix(" && ".join(again)), at=Place(str(config.file), path="plugins"))
     if not config.exists:
         cure = Fix(examination.command(f"install {names.name}"), _listed_before(examination))
     else:

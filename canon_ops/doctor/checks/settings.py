@@ -118,6 +118,7 @@ def _offer(
 def _setting(
     examination: Examination, path: str, value: str | bool, message: str, status: Status, repair: SetConfig | None
 ) -> Finding:
+    examination.expect_room(path)
     command = examination.command(f"config set {path} {_as_word(value)}")
     return Finding(status, message, Fix(command, repair), Place(str(examination.config().file), path=path))
 

@@ -14,6 +14,7 @@ from canon_ops.doctor.examination import Examination, FactMissing, credential_ow
 from canon_ops.doctor.repair import MakePrivate
 from canon_ops.errors import CanonOpsError
 from canon_ops.files.disk import explain
+from canon_ops.files.reading import not_a_file
 from canon_ops.operate.audit_credentials import AuditFinding
 
 __all__ = ["CHECKS"]
@@ -36,6 +37,8 @@ def _agents_file(examination: Examination) -> Answer:
 
 def _open_to_others(file: Path) -> Finding | None:
     mode = _mode_of(file)
+    if mode is not None and not file.is_file():
+        return from_error(Status.ERROR, not_a_file(file))
     if mode is None or not mode & 0o077:
         return None
     fix = Fix(f"chmod 600 {shlex.quote(str(file))}", MakePrivate(file))

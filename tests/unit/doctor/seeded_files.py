@@ -7,7 +7,7 @@ import json
 import os
 
 from tests.support.clinic import CONFIG, Clinic
-from tests.unit.doctor.seeded import NO_CONFIG, Fault
+from tests.unit.doctor.seeded import NO_CONFIG, NO_CREDENTIAL, Fault
 
 __all__ = ["FILE_FAULTS"]
 
@@ -55,6 +55,33 @@ def bare_words(clinic: Clinic) -> None:
 
 def empty_section(clinic: Clinic) -> None:
     clinic.write_config(CONFIG + "gateway:\n")
+
+
+def section_that_is_a_list(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("streaming:\n  enabled: true\n", "streaming: [enabled]\n"))
+
+
+def plugins_that_are_a_text(clinic: Clinic) -> None:
+    clinic.write_config(CONFIG.replace("plugins:\n  enabled:\n  - canon-hermes\n", "plugins: canon-hermes\n"))
+
+
+def conflict_of_a_merge(clinic: Clinic) -> None:
+    ours = "<<<<<<< HEAD\n  mode: manual\n=======\n  mode: smart\n>>>>>>> theirs\n"
+    clinic.write_config(CONFIG.replace("  mode: manual   # people decide\n", ours))
+
+
+def records_in_a_file(clinic: Clinic) -> None:
+    clinic.home.joinpath(".canon-ops").write_text("x")
+
+
+def lock_that_is_a_folder(clinic: Clinic) -> None:
+    clinic.home.joinpath(".canon-ops", "lock").mkdir(parents=True)
+
+
+def folder_instead_of_profiles(clinic: Clinic) -> None:
+    file = clinic.user / ".canon" / "agents.json"
+    file.unlink()
+    file.mkdir()
 
 
 def config_with_a_key_for_everybody(clinic: Clinic) -> None:
@@ -258,6 +285,22 @@ FILE_FAULTS = (
         ('-    typing_indicator: "false"', "+    typing_indicator: false"),
     ),
     Fault(word_that_is_no_choice, {"config.value": "error"}, "cannot be 'loud'"),
+    Fault(
+        section_that_is_a_list, {"config.value": "error", "settings.streaming": "skipped"},
+        "streaming holds a list, where Hermes wants a mapping",
+    ),
+    Fault(
+        plugins_that_are_a_text, {"config.value": "error", "plugin.enabled": "error"},
+        "plugins holds a text, where Hermes wants a mapping",
+    ),
+    Fault(conflict_of_a_merge, NO_CONFIG, "has the mark of a merge that was not finished at line 11"),
+    Fault(records_in_a_file, {"config.interrupted": "error", "plugin.version": "unknown"}, "no command that writes"),
+    Fault(lock_that_is_a_folder, {"config.interrupted": "error"}, "lock is not what canon-ops keeps there"),
+    Fault(
+        folder_instead_of_profiles,
+        {"creds.agents_file": "error", **NO_CREDENTIAL, "creds.present": "skipped"},
+        "agents.json is not a regular file",
+    ),
     Fault(bare_words, {"config.bare_word": "info"}, "mine.mode is 0600 without quotes; Hermes reads 384"),
     Fault(empty_section, {"config.null_section": "info"}, "The section gateway has nothing in it", ("-gateway:",)),
     Fault(

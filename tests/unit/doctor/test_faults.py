@@ -23,7 +23,7 @@ from tests.support.clinic import Clinic, open_clinic
 from tests.support.fake_host import site_of
 from tests.support.sandboxes import canon_box
 from tests.support.untrusted import untrusted_server
-from tests.unit.doctor import seeded
+from tests.unit.doctor import seeded, seeded_files
 from tests.unit.doctor.seeded import NO_ANSWER, SEEDED, Fault, Statuses
 from tests.unit.doctor.seeded_files import FILE_FAULTS
 
@@ -180,6 +180,8 @@ ONLY_TOLD = {"settings.streaming", "config.managed", "config.bare_word", "config
         (seeded.not_enabled, "plugin.enabled", "canon-ops config add plugins.enabled canon-hermes",
          AddToList("plugins.enabled", "canon-hermes")),
         (seeded.no_config, "plugin.enabled", "canon-ops install canon", None),
+        (seeded_files.plugins_that_are_a_text, "plugin.enabled",
+         "canon-ops config unset plugins && canon-ops install canon", None),
         (seeded.denied, "plugin.denied", "canon-ops install canon --yes",
          RemoveFromList("plugins.disabled", "canon-hermes")),
         (seeded.platform_off, "platform.enabled", "canon-ops config set platforms.canon.enabled true",
