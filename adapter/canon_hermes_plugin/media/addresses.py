@@ -83,9 +83,8 @@ def read_link(url: str) -> Link | Refused:
         return Refused("it cannot be read")
     if scheme not in _PORTS:
         return Refused("only http and https are fetched")
-    host = host.rstrip(".")
     try:
-        host = host if ":" in host else host.encode("idna").decode("ascii").lower()
+        host = host.rstrip(".") if ":" in host else _ascii_name(host)
     except UnicodeError:
         return Refused("its host is no name")
     if not host or "%" in host or not host.isprintable():
@@ -95,6 +94,11 @@ def read_link(url: str) -> Link | Refused:
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~", errors="replace")  # JSON can hold half a character
     query = quote(parts.query, safe="/%:@!$&'()*+,;=?~", errors="replace")
     return Link(scheme, host, port or _PORTS[scheme], f"{path}?{query}" if query else path)
+
+
+def _ascii_name(host: str) -> str:
+    """A name as it is resolved; other scripts have dots of their own, also behind it."""
+    return host.rstrip(".\u3002\uff0e\uff61").encode("idna").decode("ascii").lower()
 
 
 def follow(link: Link, location: str) -> Link | Refused:

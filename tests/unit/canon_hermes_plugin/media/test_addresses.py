@@ -39,6 +39,7 @@ def test_a_link_in_its_parts(url: str, host: str, port: int, target: str) -> Non
         "", "files.example/a", "ftp://files.example/a", "file:///etc/passwd", "data:text/plain,x", "gopher://h.example",
         "https://", "https:///a", "https://[::1", "https://h.example:99999/", "https://a..b/", "https://[fe80::1%25eth0]/",
         "http://metadata.google.internal/computeMetadata/v1/", "https://METADATA.goog./x",
+        "https://metadata.goog\u3002/x", "https://metadata.goog\uff0e.\uff61/x",
         "https://" + "a" * 70 + ".x/", "https://x\x00y.example/", "https://x\x7fy.example/",
     ],
 )  # fmt: skip
