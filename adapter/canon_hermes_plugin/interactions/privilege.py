@@ -87,6 +87,7 @@ _SET_OFF: Final = named_in(PRIVILEGED)
 _IN_SOURCE: Final = re.compile(
     rf"""(?:^|[\s"'`/!@(\[;&|=]|[\d$/}};]e|(?<!\w)[@+-])(?:{_NAMES})(?=$|[\s"'`,;&|)\]])""", re.IGNORECASE
 )
+_ADMINISTRATOR: Final = re.compile(r"administrator\W+privileges", re.IGNORECASE)  # how AppleScript asks for them
 _STRING: Final = re.compile(r"""\"(?P<double>[^"]*)"|'(?P<single>[^']*)'""")
 _STARTS: Final = re.compile(r"system|exec|spawn|popen|subprocess|getline|`|\|", re.IGNORECASE)  # in another language
 _SUBSTITUTION: Final = re.compile(r"\$[({]|`")
@@ -300,7 +301,7 @@ class _Line:
     def _is_source_of_privileged(self, text: str) -> bool:
         """Whether a program in another language names one, or holds a string that runs one."""
         strings = [one["double"] or one["single"] or "" for one in _STRING.finditer(text)]
-        return _IN_SOURCE.search(text) is not None or any(
+        return any(sign.search(text) for sign in (_IN_SOURCE, _ADMINISTRATOR)) or any(
             self._inner(one, is_prose=True) for one in strings if _SHELL_SIGN.search(one)
         )
 

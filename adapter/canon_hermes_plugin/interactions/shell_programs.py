@@ -32,6 +32,7 @@ def _names(text: str) -> frozenset[str]:
 PRIVILEGED: Final = _names("""
     sudo doas pkexec su runuser run0 dzdo pfexec gosu su-exec gksu gksudo kdesu kdesudo machinectl
     sudo-rs su-rs ksu sux lxsudo beesu systemd-run setuidgid s6-setuidgid
+    pbrun pmrun sesudo calife gnomesu xdg-su ktsuss gsudo runas
 """)
 
 # Words of the grammar behind which a command begins.

@@ -44,11 +44,19 @@ def test_what_a_shell_would_run_with_other_rights(command: str) -> None:
     assert needs_owner(command)
 
 
-@pytest.mark.parametrize("name", ["sudo-rs", "su-rs", "ksu", "systemd-run"])
+@pytest.mark.parametrize("name", ["sudo-rs", "su-rs", "ksu", "systemd-run", "pbrun", "sesudo", "gsudo", "runas"])
 def test_relatives_by_name(name: str) -> None:
     """D19: what a system has instead of sudo, or beside it."""
     assert needs_owner(f"/usr/bin/{name} id")
     assert not needs_owner(f"echo {name}")
+
+
+@pytest.mark.parametrize("how", ["-e '{}'", "<<E\n{}\nE\n", "-l AppleScript -e '{}'"])
+def test_an_administrators_rights_on_a_mac(how: str) -> None:
+    """D19: AppleScript has its own way of asking for them, in words."""
+    script = 'do shell script "rm -rf /Library/x" with  Administrator privileges'
+    assert needs_owner("osascript " + how.format(script))
+    assert not needs_owner("osascript " + how.format('display dialog "hello"'))
 
 
 @pytest.mark.parametrize("blank", ["\r", "\v", "\f", "\xa0", "\u3000", "\x1c"])
