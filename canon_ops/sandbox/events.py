@@ -20,7 +20,8 @@ DIGITS = 10
 
 def compact(value: Any) -> str:
     """JSON the way the wire carries it: no spaces, real characters."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace").decode()  # half a character is escaped, as JSON has it
 
 
 @dataclass(frozen=True, slots=True)

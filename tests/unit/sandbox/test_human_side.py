@@ -313,6 +313,14 @@ def test_any_event_can_be_published(box: CanonSandbox) -> None:
     assert events(box) == [("voice.session", ["odd"])]
 
 
+def test_half_a_character_can_be_published(box: CanonSandbox) -> None:
+    """It goes out as JSON escapes it, and the stream goes on behind it."""
+    box.human.publish("voice.session", {"text": "half \ud800"})
+    box.human.publish("voice.session", {"text": "whole"})
+
+    assert [payload["text"] for _, payload in events(box)] == ["half \ud800", "whole"]
+
+
 def test_a_silent_signal_waits_for_the_poll(box: CanonSandbox) -> None:
     """Announced by default, quiet on request; taken once either way."""
     box.human.signal(None, "interrupt", announce=False)
