@@ -32,6 +32,7 @@ from canon_ops.operate.profile_key import key_of_borgee
 from canon_ops.runtime.clock import SystemClock
 from canon_ops.settings.borgee import MULTIPLEX, BorgeeOptions, read_borgee, startup_refusal
 from canon_ops.settings.secret import Secret
+from canon_ops.wire.messages import inline_text
 
 __all__ = ["adapter_class", "build_adapter_class"]
 
@@ -250,7 +251,7 @@ class _Port:
                 chat_name=receipt.channel_id,
                 chat_type=_chat_type(receipt.channel_type),
                 user_id=receipt.author_id or None,
-                user_name=receipt.author_name or receipt.author_id or None,
+                user_name=inline_text(receipt.author_name) or receipt.author_id or None,
                 message_id=receipt.message_id,
             ),
             raw_message={SEQ: receipt.ingest_seq},

@@ -25,6 +25,7 @@ from canon_hermes_plugin.hosting.commands import read_commands
 from canon_hermes_plugin.hosting.people import HostPeople
 from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
 from canon_hermes_plugin.inbound.gate import Request
+from canon_hermes_plugin.inbound.inert import inert_name
 from canon_hermes_plugin.media.kinds import FileKind
 from canon_hermes_plugin.media.outgoing import FileWish
 from canon_hermes_plugin.ports import Arrival, PeoplePort, Reply
@@ -327,7 +328,7 @@ class _Port:
         return self._host.close_code_fences(text)
 
     def inert_name(self, name: str) -> str:
-        return self._host.neutralize_inline(name)
+        return inert_name(self._host.neutralize_inline(name))
 
     def session_of(self, request: Request) -> str:
         return _session_key(self._adapter, self._host, self._source(request))

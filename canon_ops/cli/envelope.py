@@ -15,11 +15,12 @@ from pathlib import PurePath
 from canon_ops.cli.output import Problem
 from canon_ops.errors import ExitCode
 from canon_ops.lean import late_pattern
+from canon_ops.unseen import TURNING
 
 __all__ = ["Json", "document", "schema_name", "to_json"]
 
 # JSON lets these stand; a terminal obeys some, and half a surrogate pair has no UTF-8. The rest JSON escapes itself.
-_UNSEEN = late_pattern(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = late_pattern(rf"[\x7f-\x9f\u2028\u2029{TURNING}\ud800-\udfff]")
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 

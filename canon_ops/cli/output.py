@@ -11,10 +11,11 @@ from enum import Enum
 
 from canon_ops.errors import ExitCode
 from canon_ops.lean import dataclass
+from canon_ops.unseen import TURNING
 
 __all__ = ["COMMANDS", "Block", "Diff", "Fields", "Item", "Line", "Mark", "Problem", "Raw", "Result", "Row", "Table"]
 
-COMMANDS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+COMMANDS = rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{TURNING}]"
 """A pattern: what a terminal obeys, or what turns the order of the characters around it, beside tab and line end."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from canon_ops.unseen import SHAPELESS, TURNING
 from canon_ops.wire.agents import Conversation
 from canon_ops.wire.dispatch import turn_dispatch_kind
 from canon_ops.wire.fields import (
@@ -55,7 +56,7 @@ _NO_STRUCTURE = str.maketrans("[];", "(),")
 _AUTHORITY_SCHEMA = "canon.agent-reply-authority.v1"
 _AUTHORITY_TOKEN_CHARACTERS = 32  # Canon wire 6.5: shorter ones are not accepted
 _CONVERSATION_KINDS = frozenset({"direct", "dm", "group"})
-_NOT_INLINE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
+_NOT_INLINE = re.compile(rf"[\s\x00-\x1f\x7f-\x9f\u2028\u2029{TURNING}{SHAPELESS}]+")
 
 
 class DeliveryIntent(StrEnum):
@@ -333,7 +334,7 @@ def control_type(metadata: object) -> str | None:
 
 
 def inline_text(text: str) -> str:
-    """``text`` on one line: line breaks, control and direction characters become single spaces.
+    """``text`` on one line: line breaks, and what is not seen, become single spaces.
 
     What a stranger typed into a name or a label must not be able to open a line of its own in a prompt.
     """

@@ -4,7 +4,7 @@ The host builds its prompt from sections that begin with a bracketed header on a
 may open a line could forge such a header. Here both come out on one line: a name as plain words, a body with a visible
 mark where its lines ended.
 
-Some hosts have a helper for names; host.py hands it in where it exists, with :func:`inert_name` as the fallback.
+Some hosts have a helper for names, which takes line ends away and nothing else; what it gives passes here too.
 
 Source: canon-adapter R3.7, D33, D34; decision H3.
 """
@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from canon_ops.unseen import SHAPELESS, TURNING
 from canon_ops.wire.activity import shorten
 from canon_ops.wire.messages import inline_text
 
@@ -27,7 +28,7 @@ NAME_CHARS: Final = 240  # canon-adapter R3.7
 # It begins where its blanks begin: tried at each of a row of blanks, a body of blanks alone would take minutes.
 _LINE_END: Final = re.compile(r"(?<![ \t])[ \t]*(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*")
 _LINE_MARK: Final = " ⏎ "
-_UNSEEN: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSEEN: Final = re.compile(rf"[\x00-\x08\x0e-\x1f\x7f-\x9f{TURNING}{SHAPELESS}]")
 
 
 def inert_name(name: str) -> str:
@@ -36,5 +37,5 @@ def inert_name(name: str) -> str:
 
 
 def inert_body(text: str) -> str:
-    """A body on one line: each run of line ends is a visible mark, control and direction characters are gone."""
+    """A body on one line: each run of line ends is a visible mark, what is not seen is gone."""
     return _UNSEEN.sub("", _LINE_END.sub(_LINE_MARK, text.strip()))

@@ -1,18 +1,21 @@
 """A dangerous command as an approval of Canon, and Canon's decision as the host's word for it. Pure.
 
 Nobody can allow what they have not seen. A command that fits is shown whole on the card, in as many rows as it takes;
-a longer one is posted whole before the card, which then shows its beginning and its end.
+a longer one is posted whole before the card, which then shows its beginning and its end. Characters that nobody sees,
+or that turn the others around, are written out.
 
 Source: canon-adapter R9.8-R9.13; Canon wire 9.2, 9.5; D19.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from canon_hermes_plugin.interactions.clarify import native_ids
 from canon_hermes_plugin.interactions.privilege import needs_owner
+from canon_ops.unseen import SHAPELESS, TURNING
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.interactions import ApprovalRequest, Detail
 
@@ -33,6 +36,7 @@ DENY: Final = "deny"
 ROW: Final = 500  # characters of a row, Canon wire 9.2; the server cuts what is longer without a word
 COMMAND_ROWS: Final = 7  # of 8; the last one is the reason
 EDGE: Final = 200  # ours: beginning and end of a command that is posted beside the card
+_UNSEEN: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200c\u200d\u2028\u2029{TURNING}{SHAPELESS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +96,12 @@ def command_request(
 
 def fits_the_card(command: str) -> bool:
     """Whether the card can show all of it."""
-    return len(_pieces(command)) <= COMMAND_ROWS
+    return len(_pieces(_shown(command))) <= COMMAND_ROWS
 
 
 def whole_command(command: str) -> str:
     """The message that shows a command which no card can."""
+    command = _shown(command)
     fence = "`" * max(3, _longest_run(command) + 1)
     return (
         f"⚠️ A command of {len(command)} characters waits for approval. This is all of it:\n{fence}\n{command}\n{fence}"
@@ -105,7 +110,7 @@ def whole_command(command: str) -> str:
 
 def with_whole_command(prompt: str, command: str) -> str:
     """The host's own prompt, which shows the beginning of a long command only, with all of it."""
-    return prompt if command in prompt else f"{prompt}\n\n{whole_command(command)}"
+    return prompt if _shown(command) in prompt else f"{prompt}\n\n{whole_command(command)}"
 
 
 def choice_of(response: JsonObject, *, allows_rule: bool) -> str:
@@ -118,6 +123,7 @@ def choice_of(response: JsonObject, *, allows_rule: bool) -> str:
 
 
 def _command_rows(command: str) -> tuple[Detail, ...]:
+    command = _shown(command)
     pieces = _pieces(command)
     if len(pieces) > COMMAND_ROWS:
         where = f"{len(command)} characters; the message above this card shows all of it"
@@ -127,6 +133,11 @@ def _command_rows(command: str) -> tuple[Detail, ...]:
         return (Detail("Command", command, is_monospace=True),)
     count = len(pieces)
     return tuple(Detail(f"Command ({at}/{count})", text, is_monospace=True) for at, text in enumerate(pieces, 1))
+
+
+def _shown(command: str) -> str:
+    """A command as a person reads it."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), command)
 
 
 def _pieces(command: str) -> list[str]:

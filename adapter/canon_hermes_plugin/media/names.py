@@ -10,6 +10,7 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from canon_ops.unseen import SHAPELESS, TURNING
 from canon_ops.wire.messages import Attachment
 
 __all__ = ["display_name", "file_name_for_disk", "safe_leaf"]
@@ -18,7 +19,7 @@ NAME_CHARS: Final = 255
 DISK_BYTES: Final = 180  # a file system takes 255, and the host puts a prefix in front
 UNNAMED: Final = "canon-media.bin"
 
-_UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSEEN: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f\u200c\u200d\u2028\u2029{TURNING}{SHAPELESS}\ud800-\udfff]")
 _NOT_ON_DISK: Final = re.compile(r"[^\w.\- +,=@()]")
 
 

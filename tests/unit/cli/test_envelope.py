@@ -80,7 +80,7 @@ def test_what_has_no_json_form_is_our_bug() -> None:
 
 def test_a_document_holds_nothing_that_a_terminal_obeys() -> None:
     """Everything of the kind is escaped, and reads back the same; so does half a surrogate pair, which has no UTF-8."""
-    hostile = "a\x1b[2Jb\x9bc\x7fd\u202ee\u2066f\u2028g\ud800h\N{ROCKET}é"
+    hostile = "a\x1b[2Jb\x9bc\x7fd\u202ee\u2066f\u2028\u061cg\ud800h\N{ROCKET}é"
 
     text = document(
         schema="canon-ops.x/1",

@@ -35,8 +35,8 @@ def test_a_field_cannot_break_the_record() -> None:
     assert render((Fields((("a\tb", "c\nd\r\\e"),)),)) == "a\\tb\tc\\nd\\r\\\\e\n"
 
 
-HOSTILE = "a\x1b]0;title\x07b\x9b2Jc\u202ed\x7fe\u2028f"
-SHOWN = "a\\x1b]0;title\\x07b\\x9b2Jc\\u202ed\\x7fe\\u2028f"
+HOSTILE = "a\x1b]0;title\x07b\x9b2Jc\u202ed\x7fe\u2028f\u061cg"
+SHOWN = "a\\x1b]0;title\\x07b\\x9b2Jc\\u202ed\\x7fe\\u2028f\\u061cg"
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,12 @@ def test_a_table_folds_long_cells_and_reads_no_markup() -> None:
     [
         ("a\x1b[2Jb\x07", "a\\x1b[2Jb\\x07"),
         ("name\u202egnp.exe", "name\\u202egnp.exe"),
+        ("a\u061c1", "a\\u061c1"),
         ("caf\u00e9 \N{NO-BREAK SPACE}10", "caf\u00e9 \N{NO-BREAK SPACE}10"),
         ("\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET}", "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET}"),
         ("\udc80", "\\udc80"),
     ],
-    ids=["escape and bell", "reversed text", "no-break space", "joined emoji", "undecodable byte"],
+    ids=["escape and bell", "reversed text", "arabic mark", "no-break space", "joined emoji", "undecodable byte"],
 )
 def test_control_characters_in_data_are_shown_not_obeyed(data: str, shown: str) -> None:
     """A file name cannot clear the screen or read backwards; ordinary text of any language stays as it is."""

@@ -318,4 +318,5 @@ def test_s3_35_the_receipts_of_the_server_are_no_chat(declared: object, control:
 def test_inline_text_collapses_what_breaks_lines_or_turns_text_around() -> None:
     """Line and paragraph separators, controls and direction marks become one space."""
     assert inline_text(" a\r\n\tb\u2029c\u202ed\x85e ") == "a b c d e"
+    assert inline_text("a\u061cb\u200bc\U000e0041d") == "a b c d"
     assert inline_text("שלום 👋🏽") == "שלום 👋🏽"

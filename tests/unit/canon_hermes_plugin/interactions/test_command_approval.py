@@ -140,3 +140,32 @@ def test_the_hosts_prompt_shows_all_of_it() -> None:
     """R9.19, D19: a prompt that holds the command stays as it is, one that cuts it off gets it whole."""
     assert with_whole_command("run `rm x`? /approve", "rm x") == "run `rm x`? /approve"
     assert with_whole_command("run `rm…`? /approve", "rm " + "x" * 300).endswith("x" * 300 + "\n```")
+
+
+HIDING = "rm -rf /tmp/x #\u202e\u2066 olleh\u061c\u200b\r\x1b[8m\U000e0041"
+WRITTEN = r"rm -rf /tmp/x #\u202e\u2066 olleh\u061c\u200b\r\x1b[8m\U000e0041"
+
+
+def test_a_command_shows_what_nobody_sees() -> None:
+    """D19: what turns letters around, goes back to the beginning of the line or has no shape is written out."""
+    request = command_request("c1", "a1", HIDING, "why", Asked("m9", False, False), session_key="s", expires_at_ms=1)
+
+    shown = [detail.value for detail in request.details]
+    assert shown == [WRITTEN, "why"]
+    assert f"\n{WRITTEN}\n" in whole_command(HIDING)
+    assert WRITTEN in with_whole_command(f"Allow? {HIDING}", HIDING)
+
+
+def test_what_has_to_be_written_out_takes_its_room() -> None:
+    """D19: such a command fits the card as it is shown, not as it is."""
+    assert fits_the_card("x" * 3_000)
+    assert not fits_the_card("\u202e" * 3_000)
+
+
+def test_letters_line_ends_and_tabs_stay() -> None:
+    """A command in several lines, and in any script, is shown as it stands."""
+    command = "for f in שלום é; do\n\techo 🦊\ndone"
+
+    request = command_request("c1", "a1", command, "why", Asked("m9", False, False), session_key="s", expires_at_ms=1)
+
+    assert request.details[0].value == command
