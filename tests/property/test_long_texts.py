@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from borgee_hermes.bpp.errors import ProtocolError
 from borgee_hermes.bpp.incoming import read_frame
+from canon_hermes_plugin.inbound.corrections import corrected_in
 from canon_hermes_plugin.inbound.inert import inert_body, inert_name
 from canon_ops.cli.redaction import Redactor
 from canon_ops.cli.terminal import visible
@@ -52,6 +53,7 @@ def log(text: str) -> None:
 READERS: dict[str, Callable[[str], object]] = {
     "a body in the background": inert_body,
     "a name": inert_name,
+    "a correction in a burst": lambda text: corrected_in("\n".join([text] * 4), text, "x"),
     "an inline text": inline_text,
     "a text without its secrets": redact,
     "a text of a configuration": lambda text: hide_in_text(text, lambda _: "x"),

@@ -61,10 +61,10 @@ def corrected_in(text: str, old: str, new: str | None) -> str | None:
     """
     if text == old:
         return new or ""
-    lines, sought = text.split("\n"), old.split("\n")
-    places = [at for at in range(len(lines) - len(sought) + 1) if lines[at : at + len(sought)] == sought]
-    if len(places) != 1:
+    whole, sought = f"\n{text}\n", f"\n{old}\n"  # searched as texts: lines that are all alike would take hours
+    at = whole.find(sought)
+    if at < 0 or whole.find(sought, at + 1) >= 0:
         return None
-    (at,) = places
-    put = [] if new is None else new.split("\n")
-    return "\n".join([*lines[:at], *put, *lines[at + len(sought) :]])
+    before, behind = whole[:at], whole[at + len(sought) :]
+    put = [] if new is None else [new]
+    return "\n".join([*([before[1:]] if before else []), *put, *([behind[:-1]] if behind else [])])

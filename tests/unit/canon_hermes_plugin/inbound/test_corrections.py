@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from canon_hermes_plugin.inbound.corrections import REMEMBERED, Correction, Corrections, corrected_in, noted, taken
 
@@ -51,3 +53,22 @@ def test_corrections_of_nothing_are_forgotten() -> None:
 def test_one_message_of_a_burst_is_corrected(text: str, old: str, new: str | None, result: str | None) -> None:
     """Whole lines that stand there exactly once are meant; anything else nobody can tell."""
     assert corrected_in(text, old, new) == result
+
+
+def by_lines(text: str, old: str, new: str | None) -> str | None:
+    """The rule as it is said, line by line."""
+    lines, sought = text.split("\n"), old.split("\n")
+    places = [at for at in range(len(lines) - len(sought) + 1) if lines[at : at + len(sought)] == sought]
+    if text == old or len(places) != 1:
+        return (new or "") if text == old else None
+    put = [] if new is None else new.split("\n")
+    return "\n".join([*lines[: places[0]], *put, *lines[places[0] + len(sought) :]])
+
+
+FEW = st.text(alphabet="ab\n", max_size=12)
+
+
+@given(FEW, FEW, st.none() | FEW)
+def test_a_burst_is_read_as_its_lines(text: str, old: str, new: str | None) -> None:
+    """However it is searched, whole lines are meant: also empty ones, and those that lie across each other."""
+    assert corrected_in(text, old, new) == by_lines(text, old, new)
