@@ -39,7 +39,7 @@ def _interrupted(examination: Examination) -> Answer:
 
 def _blocked(place: Path) -> Finding:
     """What no writer gets past, before one has tried."""
-    told = f"{place} is not what canon-ops keeps there: no command that writes can begin."
+    told = f"{place} is not what belongs there: no command that writes can begin."
     return Finding(Status.ERROR, told, Fix(f"ls -ld {shlex.quote(str(place))}"), Place(str(place)))
 
 

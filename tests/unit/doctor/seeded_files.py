@@ -295,7 +295,7 @@ FILE_FAULTS = (
     ),
     Fault(conflict_of_a_merge, NO_CONFIG, "has the mark of a merge that was not finished at line 11"),
     Fault(records_in_a_file, {"config.interrupted": "error", "plugin.version": "unknown"}, "no command that writes"),
-    Fault(lock_that_is_a_folder, {"config.interrupted": "error"}, "lock is not what canon-ops keeps there"),
+    Fault(lock_that_is_a_folder, {"config.interrupted": "error"}, "lock is not what belongs there"),
     Fault(
         folder_instead_of_profiles,
         {"creds.agents_file": "error", **NO_CREDENTIAL, "creds.present": "skipped"},
