@@ -51,6 +51,14 @@ class ApprovalDesk:
         book: Book = await self._run(self._store.read)
         return book
 
+    async def find(self) -> None:
+        """See that a registry which is known of is there.
+
+        Raises:
+            RegistryGone, RegistryDamaged, LockTimeout, DiskError: see :meth:`ApprovalStore.read_kept`.
+        """
+        await self._run(self._store.read_kept)
+
     async def get(self, approval_id: str) -> Entry | None:
         """One entry; None when there is none, or what stands there is damaged."""
         return (await self.read()).get(approval_id)

@@ -18,7 +18,7 @@ from typing import Final
 from canon_hermes_plugin.approvals.book import Book
 from canon_hermes_plugin.approvals.entry import Entry, Status
 from canon_hermes_plugin.approvals.needs import Action, need_of
-from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
+from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged, RegistryGone
 from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_hermes_plugin.state.place import approvals_record
 from canon_ops.counting import counted
@@ -148,11 +148,11 @@ def look_at_wakes(examination: Examination) -> Answer:
 
 
 def _read(examination: Examination) -> _Seen:
-    """For the checks that are not about the file itself; the trail, which may be long, is not read."""
+    """For checks that are not about the file itself; beside a registry the trail, which may be long, stays unread."""
     file = examination.canon().detached_approvals_file
     try:
-        return _Seen(file, _store(examination, file).read(), (), examination.clock.now_ms())
-    except RegistryDamaged as error:
+        return _Seen(file, _store(examination, file).read_kept(), (), examination.clock.now_ms())
+    except (RegistryDamaged, RegistryGone) as error:
         raise FactMissing("approvals.registry") from error
 
 

@@ -109,6 +109,7 @@ class GatewayApprovals:
         """Settle what the last gateway left, and look again and again at what is due."""
         try:
             async with asyncio.TaskGroup() as group:
+                group.create_task(self._goes_well(self.service.passes.find_registry))
                 group.create_task(self._keep_looking())
                 while True:
                     settling = group.create_task(self._settle())

@@ -74,6 +74,14 @@ class Passes:
         self._at_work: set[str] = set()
         self._failures: dict[str, _Failures] = {}
 
+    async def find_registry(self) -> None:
+        """See that a registry which is known of is there; one that is gone hinders nothing that is asked from now on.
+
+        Raises:
+            RegistryGone, RegistryDamaged, LockTimeout, DiskError: see :meth:`ApprovalDesk.find`.
+        """
+        await self._desk.find()
+
     async def follow_up(self, approval_id: str) -> None:
         """Do what is due about one approval: ask, wake, take back; one task an approval at a time (R10.41)."""
         if approval_id in self._at_work:

@@ -27,16 +27,17 @@ from canon_hermes_plugin.approvals.machine import Transition, TransitionError
 from canon_hermes_plugin.approvals.trail import Line
 from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_hermes_plugin.approvals.trail_file import News, TrailFile
+from canon_hermes_plugin.state.place import approvals_trail
+from canon_ops.counting import counted
 from canon_ops.errors import ConflictError, OutsideError
 from canon_ops.files.atomic import find_target, replace_file
 from canon_ops.files.disk import Disk, explain
 from canon_ops.files.lock import FileLock
 from canon_ops.runtime.clock import Clock, SystemClock
 
-__all__ = ["ApprovalStore", "RegistryDamaged"]
+__all__ = ["ApprovalStore", "RegistryDamaged", "RegistryGone"]
 
 LOCK_NAME = ".detached-approvals.lock"
-TRAIL_NAME = "detached-approvals.audit"
 LOCK_S = 10.0
 
 
@@ -44,6 +45,12 @@ class RegistryDamaged(OutsideError):
     """The registry cannot be understood; it is left as it is, and nothing about approvals can be done."""
 
     code: ClassVar[str] = "approvals_damaged"
+
+
+class RegistryGone(OutsideError):
+    """There is no registry, and its audit trail says that there was one: it is not known what waits for an answer."""
+
+    code: ClassVar[str] = "approvals_gone"
 
 
 class ApprovalStore:
@@ -71,7 +78,7 @@ class ApprovalStore:
         self._lock_s = lock_s
         self._disk = disk or Disk()
         self.trail = TrailFile(
-            file.with_name(TRAIL_NAME), process or f"process {os.getpid()}", disk=self._disk, elsewhere=elsewhere
+            approvals_trail(file), process or f"process {os.getpid()}", disk=self._disk, elsewhere=elsewhere
         )
         self._one_at_a_time = threading.RLock()
         self._renderer = Renderer()
@@ -91,6 +98,33 @@ class ApprovalStore:
             return Book()
         with self._one_at_a_time, self._lock():
             return self._load()
+
+    def read_kept(self) -> Book:
+        """As :meth:`read`, for those who would take an empty registry for the news that nothing waits.
+
+        The trail, which may be long, is looked at only where there is no file.
+
+        Raises:
+            RegistryGone: there is none, although the trail, or what is kept of its end, knows of one.
+            RegistryDamaged, LockTimeout, DiskError, BrokenLink: see :meth:`read`.
+        """
+        with self._one_at_a_time, self._lock() if self._has_folder() else contextlib.nullcontext():
+            book = self._load()
+            is_there = self._known[0] is not None
+            troubles = [] if is_there else self.trail.examine(book).troubles
+        if troubles:
+            raise self._gone(troubles)
+        return book
+
+    def _gone(self, troubles: Sequence[Trouble]) -> RegistryGone:
+        known = {trouble.approval_id for trouble in troubles if trouble.approval_id}
+        told = f"names {counted(len(known), 'approval')}" if known else "is not what was left there either"
+        return RegistryGone(
+            f"the registry of approvals {self.file} is gone, and its audit trail {told}: nobody knows from here what"
+            " waits for an answer",
+            fix="canon-ops approvals audit",
+            file=str(self.file),
+        )
 
     def audit(self) -> tuple[Book, list[Line], list[Trouble]]:
         """The registry, its trail, and what about the two cannot be right.
@@ -136,7 +170,7 @@ class ApprovalStore:
 
     def old(self) -> tuple[Entry, ...]:
         """What :meth:`prune` would drop: terminal entries past their retention, whose decision has been told."""
-        return self.read().without_old(self._clock.now_ms())[1]
+        return self.read_kept().without_old(self._clock.now_ms())[1]
 
     def prune(self, only: Container[str] | None = None) -> tuple[Entry, ...]:
         """Drop terminal entries past their retention; return them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["approvals_record", "state_path"]
+__all__ = ["approvals_record", "approvals_trail", "state_path"]
 
 
 def state_path(hermes_home: Path) -> Path:
@@ -15,3 +15,8 @@ def state_path(hermes_home: Path) -> Path:
 def approvals_record(hermes_home: Path) -> Path:
     """What is kept here of the end of the approvals' audit trail, away from the Canon home where the trail is."""
     return hermes_home / "plugins" / "canon" / "approvals.heads"
+
+
+def approvals_trail(registry: Path) -> Path:
+    """The approvals' audit trail, beside their registry."""
+    return registry.with_name("detached-approvals.audit")

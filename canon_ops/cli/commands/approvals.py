@@ -159,7 +159,7 @@ def list_command(
     does that, and so does a gateway when it starts.
     """
     store = registry_of(context)
-    book = store.read()
+    book = store.read_kept()
     found = _chosen(book, states, needs, conversation, since)
     damaged = tuple(Damaged(key, why) for key, why in sorted(book.reasons.items()))
     view: list[Block] = []
@@ -211,7 +211,7 @@ def show_command(context: Context, approval_id: str) -> Result:
     ID is its id in approvals list; a beginning of it will do when only one has it.
     """
     store = registry_of(context)
-    book = store.read()
+    book = store.read_kept()
     entry = find_entry(book, approval_id, store)
     row = row_of(entry)
     pairs = [
@@ -261,7 +261,7 @@ def export_command(
 
     The options choose as those of approvals list do.
     """
-    found = _chosen(registry_of(context).read(), states, needs, conversation, since)
+    found = _chosen(registry_of(context).read_kept(), states, needs, conversation, since)
     rows = [asdict(row) for row in found]
     text = json.dumps(rows, indent=2, ensure_ascii=False) + "\n" if form == "json" else _csv(rows)
     return Result(ApprovalExport(form, found), (Raw(text),))

@@ -80,7 +80,7 @@ def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], a
     Without --apply only the plan is shown.
     """
     store = registry_of(context)
-    book = store.read()
+    book = store.read_kept()
     chosen = list(
         {entry.approval_id: entry for entry in (find_entry(book, one, store) for one in approval_ids)}.values()
     )

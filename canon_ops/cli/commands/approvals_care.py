@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from canon_hermes_plugin.approvals.entry import Entry
-from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged
+from canon_hermes_plugin.approvals.store import ApprovalStore, RegistryDamaged, RegistryGone
 from canon_hermes_plugin.approvals.trail import Line as TrailLine
 from canon_hermes_plugin.approvals.trail_audit import Trouble
 from canon_ops.cli.command import command as declare
@@ -22,7 +22,7 @@ from canon_ops.cli.commands.approvals import one_line, refuse_blank, registry_of
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Item, Line, Mark, Problem, Result, Table
 from canon_ops.counting import counted
-from canon_ops.errors import ExitCode, UsageError
+from canon_ops.errors import CanonOpsError, ExitCode, UsageError
 from canon_ops.operate.writing import require_consent
 from canon_ops.runtime.clock import SystemClock
 
@@ -129,9 +129,13 @@ def verify_command(context: Context, quarantine: bool) -> Result:
     """
     store = registry_of(context)
     try:
-        book = store.read()
+        book = store.read_kept()
     except RegistryDamaged as error:
         return _unreadable(context, store, error, quarantine)
+    except RegistryGone as error:
+        if quarantine:
+            raise
+        return _unread(store, error, f"{error.fix}, or put a backup back")
     if quarantine:
         what = "--quarantine: the registry can be read; single damaged entries stay in it and hinder nobody"
         raise UsageError(what, fix="canon-ops approvals verify")
@@ -148,12 +152,8 @@ def verify_command(context: Context, quarantine: bool) -> Result:
 
 
 def _unreadable(context: Context, store: ApprovalStore, error: RegistryDamaged, quarantine: bool) -> Result:
-    fault = Fault("", 0, error.what)
     if not quarantine:
-        report = Verification(str(store.file), False, 0, (fault,), None)
-        fix = "canon-ops approvals verify --quarantine, or put a backup back"
-        problem = Problem(error.code, error.sentence, fix, str(store.file))
-        return Result(report, (Item(Mark.ERROR, store.file.name, error.sentence, fix),), ExitCode.FAILED, (problem,))
+        return _unread(store, error, "canon-ops approvals verify --quarantine, or put a backup back")
     if not context.options.yes:
         lost = "Approvals that are open in it can no longer be followed from here"
         require_consent(context.prompts, f"Move {store.file} aside? {lost}.")
@@ -162,7 +162,17 @@ def _unreadable(context: Context, store: ApprovalStore, error: RegistryDamaged, 
         Line(f"Moved {store.file} to {aside}.", Mark.OK),
         Line("Approvals that were open in it are unknown to this machine now; look into it before it is deleted."),
     )
-    return Result(Verification(str(store.file), False, 0, (fault,), str(aside)), said)
+    return Result(Verification(str(store.file), False, 0, (_fault_of(error),), str(aside)), said)
+
+
+def _unread(store: ApprovalStore, error: CanonOpsError, fix: str) -> Result:
+    report = Verification(str(store.file), False, 0, (_fault_of(error),), None)
+    problem = Problem(error.code, error.sentence, fix, str(store.file))
+    return Result(report, (Item(Mark.ERROR, store.file.name, error.sentence, fix),), ExitCode.FAILED, (problem,))
+
+
+def _fault_of(error: CanonOpsError) -> Fault:
+    return Fault("", 0, error.what)
 
 
 def _move_aside(store: ApprovalStore) -> Path:

@@ -115,7 +115,7 @@ def command(context: Context, timeout_s: float, approval_ids: tuple[str, ...], a
     word. Telling the agent is left to its gateway.
     """
     store = registry_of(context)
-    book = store.read()
+    book = store.read_kept()
     named = [find_entry(book, name, store) for name in approval_ids] if approval_ids else list(book)
     chosen = list({entry.approval_id: entry for entry in named}.values())
     plan = {entry.approval_id: need_of(entry, now_ms=SystemClock().now_ms()) for entry in chosen}

@@ -86,7 +86,7 @@ def command(context: Context, every: float, within: float, words: str | None) ->
     pause = context.pause if argv is None else time.sleep  # reminders are wanted whoever reads
     while True:
         try:
-            book = store.read()
+            book = store.read_kept()
         except LockTimeout as error:
             context.say(f"{error.sentence} The next look is in {every:g} s.")
         else:
