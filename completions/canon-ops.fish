@@ -1473,6 +1473,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'inbox discard'
             printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
@@ -1491,6 +1492,7 @@ function __canon_ops_options
         case 'inbox requeue'
             printf '%s\t%s\n' \
                 '--confirm-duplicate-side-effect-risk' 'Say that its tools, requests and messages may have their effect a second time.' \
+                '--dry-run' 'Say what would change; change nothing.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
@@ -1546,6 +1548,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'outbox retry'
             printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \
@@ -1563,6 +1566,7 @@ function __canon_ops_options
                 '--help' 'Show this message and exit.'
         case 'outbox discard'
             printf '%s\t%s\n' \
+                '--dry-run' 'Say what would change; change nothing.' \
                 '-p' 'Hermes profile to work on.' \
                 '--profile' 'Hermes profile to work on.' \
                 '--hermes-home' 'Hermes home to work on, instead of the one that `hermes` would use.' \

@@ -28,7 +28,11 @@ from canon_ops.errors import UsageError
 from canon_ops.hermes.home_need import HomeNeed
 from canon_ops.lean import field_names, late_pattern
 
-__all__ = ["OperatorCommand", "command"]
+__all__ = ["OperatorCommand", "command", "dry_run_option"]
+
+_DRY_RUN = "Say what would change; change nothing."
+dry_run_option = click.option("--dry-run", is_flag=True, help=_DRY_RUN)
+"""For a command that writes, but no file of which a change could be shown."""
 
 _SHA256 = late_pattern(r"[0-9a-fA-F]{64}")
 
@@ -218,7 +222,7 @@ def common_options() -> list[click.Parameter]:
 def writer_options() -> list[click.Parameter]:
     """The options of every command that changes files."""
     return [
-        click.Option(["--dry-run"], is_flag=True, help="Say what would change; change nothing."),
+        click.Option(["--dry-run"], is_flag=True, help=_DRY_RUN),
         click.Option(["--diff"], is_flag=True, help="Show the change line by line."),
         click.Option(
             ["--if-unchanged"], metavar="[FILE=]SHA256", multiple=True, callback=_digests,

@@ -20,10 +20,11 @@ from borgee_hermes.control.client import Where, decide
 from borgee_hermes.control.protocol import Request
 from borgee_hermes.inbox import operator, store
 from borgee_hermes.inbox.place import inbox_file
-from borgee_hermes.inbox.problems import requeue_advice
+from borgee_hermes.inbox.problems import RiskNotConfirmed, requeue_advice
 from borgee_hermes.inbox.records import UNDECIDED, Outcome, Receipt, Status
 from borgee_hermes.inbox.schema import SCHEMA
 from canon_ops.cli.command import command as declare
+from canon_ops.cli.command import dry_run_option
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Item, Line, Mark, Result, Table
 from canon_ops.durable import read_once
@@ -127,12 +128,15 @@ class Decision:
     """``data`` of ``canon-ops.inbox.discard/1`` and ``canon-ops.inbox.requeue/1``.
 
     Attributes:
-        carried_out_by: "gateway", or "here" when none owns the inbox; null when nothing was to be decided.
+        decided: with ``--dry-run``, what it would be.
+        carried_out_by: "gateway", or "here" when none owns the inbox; null when nothing was to be decided, and with
+            ``--dry-run``.
     """
 
     seq: int
     decided: bool
     carried_out_by: str | None
+    dry_run: bool = False
 
 
 @declare(
@@ -261,14 +265,16 @@ def stats_command(context: Context) -> Result:
 
 @declare("inbox discard", data=Decision, examples=("canon-ops inbox discard 42", "canon-ops inbox discard 42 --yes"))
 @_SEQ
-def discard_command(context: Context, seq: int) -> Result:
+@dry_run_option
+def discard_command(context: Context, seq: int, dry_run: bool) -> Result:
     """Give a quarantined receipt up; its message is never run.
 
     Its session goes on with the next one. The Hermes session is reset first, because the interrupted turn is still
     in it. A running gateway is asked to do it; without one it is done here, also for what a gateway that was
     killed had in work.
     """
-    return _decide(context, Request("discard", seq), f"Discard receipt {seq}? Its message will never be run.")
+    question = f"Discard receipt {seq}? Its message will never be run."
+    return _decide(context, Request("discard", seq), question, dry_run=dry_run)
 
 
 @declare(
@@ -283,14 +289,15 @@ def discard_command(context: Context, seq: int) -> Result:
     is_flag=True,
     help="Say that its tools, requests and messages may have their effect a second time.",
 )
-def requeue_command(context: Context, seq: int, confirm: bool) -> Result:
+@dry_run_option
+def requeue_command(context: Context, seq: int, confirm: bool, dry_run: bool) -> Result:
     """Let a quarantined receipt run again, effects included.
 
     It is the first of its session then. Nobody knows how far its first run came, so tools, requests and messages
     of it may come twice; that has to be said. The Hermes session is reset first. Without a running gateway this is
     also for what one that was killed had in work.
     """
-    return _decide(context, Request("requeue", seq, confirm), None)
+    return _decide(context, Request("requeue", seq, confirm), None, dry_run=dry_run)
 
 
 def _is_owned(context: Context) -> bool:
@@ -320,13 +327,15 @@ def _found(path: Path, seq: int) -> Receipt:
     return receipt
 
 
-def _decide(context: Context, request: Request, question: str | None) -> Result:
+def _decide(context: Context, request: Request, question: str | None, *, dry_run: bool) -> Result:
     path = inbox_file(context.home.path)
     seq = request.ingest_seq
     receipt = _found(path, seq)
     if receipt.status not in UNDECIDED:
         said = f"Receipt {seq} is {receipt.status.value}, not quarantined: there is nothing to decide."
-        return Result(Decision(seq, False, None), (Line(said, Mark.INFO),), ExitCode.FAILED)
+        return Result(Decision(seq, False, None, dry_run), (Line(said, Mark.INFO),), ExitCode.FAILED)
+    if dry_run:
+        return _would(context, request, receipt)
     if question is not None and not context.options.yes:
         require_consent(context.prompts, question)
     with context.progress("Asking whoever owns the inbox"):
@@ -344,6 +353,19 @@ def _decide(context: Context, request: Request, question: str | None) -> Result:
     if request.op == "requeue" and where is Where.HERE:
         by += ", so it waits for one"
     return Result(Decision(seq, True, where.value), (Line(f"{verb} receipt {seq} ({by}).", Mark.OK),))
+
+
+def _would(context: Context, request: Request, receipt: Receipt) -> Result:
+    """What the decision would come to; whoever owns the inbox is not asked."""
+    seq = receipt.ingest_seq
+    if request.op == "requeue" and not request.confirm:
+        raise RiskNotConfirmed(seq)
+    is_owned = _is_owned(context)
+    if is_owned and receipt.status is not Status.QUARANTINED:
+        return Result(Decision(seq, False, None, True), (Line(_why_not(receipt), Mark.INFO),), ExitCode.FAILED)
+    by = "the running gateway would do it" if is_owned else "here: no gateway owns the inbox"
+    told = f"Would {request.op} receipt {seq}, and begin its Hermes session afresh ({by})."
+    return Result(Decision(seq, True, None, True), (Line(told, Mark.OK),))
 
 
 def _why_not(receipt: Receipt) -> str:

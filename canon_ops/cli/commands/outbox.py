@@ -21,6 +21,7 @@ from canon_hermes_plugin.outbox.store import Posting, State
 from canon_hermes_plugin.state.file import SCHEMA
 from canon_hermes_plugin.state.place import state_path
 from canon_ops.cli.command import command as declare
+from canon_ops.cli.command import dry_run_option
 from canon_ops.cli.context import Context
 from canon_ops.cli.output import Block, Fields, Line, Mark, Raw, Result, Table
 from canon_ops.durable import Transaction, read_once, write_once
@@ -90,11 +91,12 @@ class OutboxDecision:
     """``data`` of ``canon-ops.outbox.retry/1`` and ``canon-ops.outbox.discard/1``.
 
     Attributes:
-        decided: false when it was settled, or on its way, already.
+        decided: false when it was settled, or on its way, already; with ``--dry-run``, what it would be.
     """
 
     number: int
     decided: bool
+    dry_run: bool
 
 
 @declare("outbox list", data=OutboxList, examples=("canon-ops outbox list", "canon-ops outbox list --json"))
@@ -151,18 +153,23 @@ def show_command(context: Context, number: int) -> Result:
 
 @declare("outbox retry", data=OutboxDecision, examples=("canon-ops outbox retry 3",))
 @_NUMBER
-def retry_command(context: Context, number: int) -> Result:
+@dry_run_option
+def retry_command(context: Context, number: int, dry_run: bool) -> Result:
     """Have the gateway send a message again that it gave up.
 
     It goes out under its old ids, so what has arrived already is not said twice.
     """
+    idle = f"Message {number} is on its way already."
+    if dry_run:
+        is_idle = _found(context, number).state is State.PENDING
+        return _would(number, idle if is_idle else None, f"Would have the gateway send message {number} again.")
     now_ms = SystemClock().now_ms()
     return _decide(
         context,
         number,
         lambda transaction: store.retry(transaction, number, now_ms=now_ms),
         done=f"Message {number} is on its way again: a running gateway sends it within seconds.",
-        idle=f"Message {number} is on its way already.",
+        idle=idle,
     )
 
 
@@ -170,9 +177,12 @@ def retry_command(context: Context, number: int) -> Result:
     "outbox discard", data=OutboxDecision, examples=("canon-ops outbox discard 3", "canon-ops outbox discard 3 --yes")
 )
 @_NUMBER
-def discard_command(context: Context, number: int) -> Result:
+@dry_run_option
+def discard_command(context: Context, number: int, dry_run: bool) -> Result:
     """Give a message up; the people in its conversation never get it."""
     _found(context, number)
+    if dry_run:
+        return _would(number, None, f"Would discard message {number}: nobody would get it.")
     if not context.options.yes:
         require_consent(context.prompts, f"Discard message {number}? Nobody will get it.")
     return _decide(
@@ -187,8 +197,15 @@ def discard_command(context: Context, number: int) -> Result:
 def _decide(context: Context, number: int, decide: Callable[[Transaction], bool], *, done: str, idle: str) -> Result:
     _found(context, number)
     if write_once(_path(context), SCHEMA, decide):
-        return Result(OutboxDecision(number, True), (Line(done, Mark.OK),))
-    return Result(OutboxDecision(number, False), (Line(idle, Mark.INFO),), ExitCode.FAILED)
+        return Result(OutboxDecision(number, True, False), (Line(done, Mark.OK),))
+    return Result(OutboxDecision(number, False, False), (Line(idle, Mark.INFO),), ExitCode.FAILED)
+
+
+def _would(number: int, idle: str | None, told: str) -> Result:
+    """What a decision would come to; ``idle``: why there is nothing to decide."""
+    if idle is not None:
+        return Result(OutboxDecision(number, False, True), (Line(idle, Mark.INFO),), ExitCode.FAILED)
+    return Result(OutboxDecision(number, True, True), (Line(told, Mark.OK),))
 
 
 def _found(context: Context, number: int) -> Posting:

@@ -181,7 +181,7 @@ def test_a_receipt_is_discarded_with_the_hosts_own_store(
 
     ran = program("inbox", "discard", "1", "--yes", "--json")
 
-    assert ran.json["data"] == {"seq": 1, "decided": True, "carried_out_by": "here"}
+    assert ran.json["data"] == {"seq": 1, "decided": True, "carried_out_by": "here", "dry_run": False}
     assert program("inbox", "show", "1", "--json").json["data"]["receipt"]["status"] == "failed"
 
 
@@ -211,7 +211,7 @@ def test_what_a_gateway_that_is_gone_had_in_work_is_decided_without_one(
 
     ran = program("inbox", op, "4", *flags, "--json")
 
-    assert ran.json["data"] == {"seq": 4, "decided": True, "carried_out_by": "here"}
+    assert ran.json["data"] == {"seq": 4, "decided": True, "carried_out_by": "here", "dry_run": False}
     rows = {row["seq"]: row for row in program("inbox", "list", "--json").json["data"]["receipts"]}
     settled = program("inbox", "show", "4", "--json").json["data"]["receipt"]
     expected = ("failed", "operator_discarded") if op == "discard" else ("pending", "operator_risk_confirmed_requeue")
@@ -281,3 +281,41 @@ def test_a_decision_that_came_too_late_says_what_the_receipt_is_by_now(
     ran = program("inbox", "discard", "1", "--yes")
 
     assert (ran.code, ran.out) == (1, f"Receipt 1 {told}\n")
+
+
+RISK = "--confirm-duplicate-side-effect-risk"
+
+
+@pytest.mark.parametrize("is_owned", [False, True], ids=["no gateway", "a gateway"])
+@pytest.mark.parametrize(
+    ("words", "alone", "beside"),
+    [
+        (("discard", "1"), "Would discard receipt 1", "Would discard receipt 1"),
+        (("requeue", "1", RISK), "Would requeue receipt 1", "Would requeue receipt 1"),
+        (("requeue", "1"), None, None),
+        (("discard", "2"), "Receipt 2 is pending", "Receipt 2 is pending"),
+        (("discard", "4"), "Would discard receipt 4", "Receipt 4 is processing: the running gateway is at work on it"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_a_rehearsal_decides_nothing(
+    program: Runner, inbox: Path, is_owned: bool, words: tuple[str, ...], alone: str | None, beside: str | None
+) -> None:
+    """--dry-run asks nobody, tells what would come of it, and ends as the command would."""
+    write_once(inbox, SCHEMA, store.insert, a_receipt("m-4", "channel-4"), now_s=1.8e9)
+    write_once(inbox, SCHEMA, store.claim, 4, "t-4", now_s=1.8e9)
+    if is_owned:
+        state = {"pid": os.getpid(), "gateway_state": "running"}
+        inbox.parents[2].joinpath("gateway_state.json").write_text(json.dumps(state))
+    before, told = inbox.read_bytes(), beside if is_owned else alone
+
+    ran, document = program("inbox", *words, "--dry-run"), program("inbox", *words, "--dry-run", "--json")
+
+    if told is None:
+        assert (ran.code, RISK in ran.err) == (2, True)
+    else:
+        decided = told.startswith("Would")
+        assert (ran.code, ran.out.startswith(told)) == (0 if decided else 1, True)
+        seq = int(words[1])
+        assert document.json["data"] == {"seq": seq, "decided": decided, "carried_out_by": None, "dry_run": True}
+    assert inbox.read_bytes() == before

@@ -113,3 +113,27 @@ def test_a_message_is_discarded_only_with_consent(program: Runner, outbox: Path)
 
     assert (asked.code != 0, done.code) == (True, 0)
     assert states(outbox) == {2: "pending"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("retry", "1"), 0, "Would have the gateway send message 1 again."),
+        (("retry", "2"), 1, "Message 2 is on its way already."),
+        (("discard", "1"), 0, "Would discard message 1: nobody would get it."),
+        (("discard", "2"), 0, "Would discard message 2: nobody would get it."),
+        (("discard", "9"), 1, ""),
+    ],
+)
+def test_a_rehearsal_changes_nothing(
+    program: Runner, outbox: Path, words: tuple[str, ...], code: int, told: str
+) -> None:
+    """--dry-run asks nothing, tells what would come of it, and ends as the command would."""
+    before, rows = outbox.read_bytes(), states(outbox)
+
+    ran, document = program("outbox", *words, "--dry-run"), program("outbox", *words, "--dry-run", "--json")
+
+    assert (ran.code, ran.out.strip()) == (code, told)
+    if told:
+        assert document.json["data"] == {"number": int(words[1]), "decided": code == 0, "dry_run": True}
+    assert (outbox.read_bytes(), states(outbox)) == (before, rows)
