@@ -313,13 +313,18 @@ class BusySessions:
         self._host.queue(session_key, event)
         self._queue.keep_next_only(session_key, event)
         head = self._queue.swallower(session_key, event)
-        if head is not None and not _carry(head, self._arrival_of(event)):
-            logger.debug("Canon: the host's event takes no notes; a merged message is not acknowledged")
+        if head is not None:
+            if not _carry(head, self._arrival_of(event)):
+                logger.debug("Canon: the host's event takes no notes; a merged message is not acknowledged")
+        elif not self._queue.has(session_key, event):  # the host does not count us among its platforms yet
+            self._queue.line_up(session_key, event)
 
     def _feed(self, session_key: str) -> None:
         """The host gets the next message that waits with us, if it has none."""
         if (event := self._queue.next_in_line(session_key)) is not None:
             self._host.queue(session_key, event)
+            if not self._queue.has(session_key, event):
+                self._queue.put_first(session_key, event)
 
     async def serve(self) -> None:
         """What waits with us for a session in which nothing runs begins; called from time to time."""

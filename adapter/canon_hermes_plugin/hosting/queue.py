@@ -137,6 +137,17 @@ class HostQueue:
         """Whether an event of this message waits, or one that has swallowed it."""
         return any(message_id in self._messages_in(event) for event, _ in self._waiting())
 
+    def has(self, session_key: str, event: Any) -> bool:
+        """Whether this very event waits in its session.
+
+        A host that has us not among its platforms, which is so until we have connected, takes an event and keeps it
+        nowhere.
+        """
+        burst = self._bursts.get(session_key)
+        places = (self._slots.get(session_key), burst.event if burst is not None else None)
+        lists = (self._behind.get(session_key, ()), self._line.get(session_key, ()), self._at_start)
+        return any(one is event for one in (*places, *(one for events in lists for one in events)))
+
     def event_of(self, message_id: str) -> Any:
         """The waiting event of a message; None when none is its own."""
         return next((event for event, _ in self._waiting() if self._message_id_of(event) == message_id), None)

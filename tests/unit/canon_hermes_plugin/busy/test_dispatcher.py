@@ -438,6 +438,27 @@ async def test_what_the_host_does_not_merge_waits_with_us(monkeypatch: pytest.Mo
     assert busy.waiting == ["a note", "a film", "and a text"]
 
 
+async def test_what_a_host_takes_before_it_knows_us_waits_with_us() -> None:
+    """S5.29, X1: until we have connected the host finds no platform for an event, and keeps it nowhere; we do."""
+    busy = a_busy_session()
+    adapter, busy.runner.adapter = busy.runner.adapter, None
+    texts = [f"waits {number}" for number in range(3)]
+    for number, text in enumerate(texts):
+        await busy.say(text, message_id=f"m{number}")
+    busy.end_run()
+    while_unknown = (busy.slot, busy.waiting, busy.adapter._port.queue_depth(KEY))
+
+    busy.runner.adapter = adapter
+    busy.end_run()
+    began = []
+    while busy.waiting:
+        began.append(busy.promote())
+        busy.end_run()
+
+    assert while_unknown == (None, texts, 3)
+    assert [event.text for event in began] == texts
+
+
 async def test_more_than_the_host_holds_wait_with_us(caplog: pytest.LogCaptureFixture) -> None:
     """S5.29, S5.30: the host has one, whatever its limit; the others follow in order, and none is lost."""
     busy = a_busy_session()
