@@ -19,7 +19,7 @@ from canon_hermes_plugin.busy import dequeue
 from canon_hermes_plugin.busy.early import EarlyStops
 from canon_hermes_plugin.busy.intents import Busy, Deed, deed_of, steering_words
 from canon_hermes_plugin.busy.steering import Steered, Steering, late_ones
-from canon_hermes_plugin.hosting.queue import ABSORBED, HostQueue
+from canon_hermes_plugin.hosting.queue import HostQueue, carry
 from canon_hermes_plugin.hosting.runner import HostRunner
 from canon_hermes_plugin.interactions.typed import as_command
 from canon_hermes_plugin.ports import Arrival
@@ -314,7 +314,7 @@ class BusySessions:
         self._queue.keep_next_only(session_key, event)
         head = self._queue.swallower(session_key, event)
         if head is not None:
-            if not _carry(head, self._arrival_of(event)):
+            if not carry(head, self._arrival_of(event)):
                 logger.debug("Canon: the host's event takes no notes; a merged message is not acknowledged")
         elif not self._queue.has(session_key, event):  # the host does not count us among its platforms yet
             self._queue.line_up(session_key, event)
@@ -492,13 +492,3 @@ def _words_of(event: Any) -> Any:
 def _waiting_words(agent: Any) -> str | None:
     words = getattr(agent, "_pending_steer", None)
     return words if isinstance(words, str) else None
-
-
-def _carry(head: Any, arrival: Arrival) -> bool:
-    """Note on an event whom it has swallowed; False when it takes no notes."""
-    try:
-        carried = vars(head).setdefault(ABSORBED, [])
-    except TypeError:
-        return False
-    carried.append(arrival)
-    return True

@@ -24,7 +24,7 @@ from canon_hermes_plugin.hosting.watch import Watch
 from canon_hermes_plugin.inbound.corrections import corrected_in
 from canon_hermes_plugin.inbound.gate import marked
 
-__all__ = ["ABSORBED", "HostQueue"]
+__all__ = ["ABSORBED", "HostQueue", "carry"]
 
 ABSORBED: Final = "canon_absorbed"  # on an event that swallowed others: their arrivals, which go where it goes
 
@@ -314,6 +314,16 @@ class HostQueue:
     @property
     def _at_start(self) -> Any:
         return getattr(self._runner, "_startup_restore_queue", None) or []
+
+
+def carry(head: Any, arrival: Any) -> bool:
+    """Note on an event whom it has swallowed; False when it takes no notes."""
+    try:
+        carried = vars(head).setdefault(ABSORBED, [])
+    except TypeError:
+        return False
+    carried.append(arrival)
+    return True
 
 
 def _take_files(event: Any, files: tuple[str, ...]) -> None:
