@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crash_canon import ASKING, Hits, Outcome, crash, schedule
+from tests.support.crash_canon import ASKING, Hits, Outcome, crash, crash_bursts, schedule
 
 pytestmark = [pytest.mark.host]
 
@@ -85,3 +85,13 @@ def test_ten_kills_with_the_hosts_guard_lose_nothing(
 ) -> None:
     """X3: with the guard on, the host resumes nothing after three kills in a minute; then we hand over ourselves."""
     check(crash(tmp_path, schedule(7, 10), seed=7, guard=True), capsys, "with the guard", hits)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("seed", [800, 801])
+def test_bursts_that_were_left_survive_a_second_kill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hits: Hits, seed: int
+) -> None:
+    """T1, D60: three messages a room wait for a gateway that is killed again while it connects or just after."""
+    check(crash_bursts(tmp_path, 10, seed=seed), capsys, f"bursts, seed {seed}", hits)

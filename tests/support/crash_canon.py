@@ -23,8 +23,8 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -52,6 +52,7 @@ __all__ = [
     "Outcome",
     "answer_questions",
     "crash",
+    "crash_bursts",
     "is_salvaged",
     "schedule",
     "unsettled",
@@ -189,41 +190,78 @@ def crash(
         rest_s: how long the gateway is left alone before each kill, once it is ready.
         scripts: what the agent does for each message, one of them at random.
     """
+    outcome = Outcome()
+    with _conversing(folder, guard=guard) as (stage, rooms):
+        done = threading.Event()
+        talker = threading.Thread(target=_talk, args=(stage, rooms, outcome, done, random.Random(seed), scripts))
+        with _answering(stage):
+            talker.start()
+            try:
+                for kill in kills:
+                    outcome.spared += _spare(stage)
+                    _note(outcome, *_kill(stage, kill, rest_s, rooms))
+            finally:
+                done.set()
+                talker.join()
+            stage.gateway.wait_ready(timeout_s=READY_S)
+            _wait_for_answers(stage, outcome)
+        _look(stage, rooms, outcome)
+    return outcome
+
+
+def crash_bursts(folder: Path, cycles: int, *, seed: int) -> Outcome:
+    """Kill a gateway right behind bursts in all rooms, and the next one while it takes up what was left; then wait.
+
+    What a gateway finds in its inbox reaches the host before, while and after the host has made its rooms' agents and
+    has our adapter among its platforms.
+    """
+    outcome = Outcome()
+    rng = random.Random(seed)
+    with _conversing(folder) as (stage, rooms):
+        for _ in range(cycles):
+            for room in rooms:
+                _say(stage, room, 3, outcome, rng, ANSWERS)
+            for kill in (Kill(Moment.READY, rng.uniform(0, 1.5)), Kill(Moment.START, rng.uniform(2, 4))):
+                _note(outcome, *_kill(stage, kill, 0.0, rooms))
+            stage.gateway.wait_ready(timeout_s=READY_S)
+            _wait_for_answers(stage, outcome)
+        _look(stage, rooms, outcome)
+    return outcome
+
+
+@contextmanager
+def _conversing(folder: Path, *, guard: bool = False) -> Iterator[tuple[Stage, list[str]]]:
+    """A gateway that has answered once, and the rooms in which people talk to it."""
     config: dict[str, Any] = {"platforms": {"canon": {"typing_indicator": False}}}
     if not guard:
         # Neither the guard, nor the pause of minutes that the host takes when it is started ten times in two.
         config["gateway"] = {"restart_loop_guard": {"max_restarts": 0}, "respawn_storm": {"max_starts": 0}}
-    outcome = Outcome()
     folder.joinpath("report.pdf").write_bytes(PDF)
     with canon_stage(folder, config=config, dotenv={"HERMES_ALLOW_PRIVATE_URLS": "true"}) as stage:
         human = stage.box.human
         people = [stage.box.endpoints.owner_id, "agent_sandbox"]
         rooms = [human.open_conversation(people, kind="direct") for _ in range(ROOMS)]
         stage.box.wait("answer", to=human.say(None, "[say ready]"), timeout_s=60)
-        done = threading.Event()
-        talker = threading.Thread(target=_talk, args=(stage, rooms, outcome, done, random.Random(seed), scripts))
-        settled = threading.Event()
-        answerer = threading.Thread(target=answer_questions, args=(stage, settled))
-        talker.start()
-        answerer.start()
-        try:
-            for kill in kills:
-                outcome.spared += _spare(stage)
-                phase, steps = _kill(stage, kill, rest_s, rooms)
-                outcome.phases[phase] += 1
-                outcome.traces[(phase, *steps)] += 1
-                outcome.coverage.update((step, phase) for step in steps)
-        finally:
-            done.set()
-            talker.join()
-        try:
-            stage.gateway.wait_ready(timeout_s=READY_S)
-            _wait_for_answers(stage, outcome)
-        finally:
-            settled.set()
-            answerer.join()
-        _look(stage, rooms, outcome)
-    return outcome
+        yield stage, rooms
+
+
+@contextmanager
+def _answering(stage: Stage) -> Iterator[None]:
+    """Somebody who answers whatever people are asked."""
+    settled = threading.Event()
+    answerer = threading.Thread(target=answer_questions, args=(stage, settled))
+    answerer.start()
+    try:
+        yield
+    finally:
+        settled.set()
+        answerer.join()
+
+
+def _note(outcome: Outcome, phase: str, steps: Sequence[str]) -> None:
+    outcome.phases[phase] += 1
+    outcome.traces[(phase, *steps)] += 1
+    outcome.coverage.update((step, phase) for step in steps)
 
 
 @dataclass(slots=True)
@@ -348,20 +386,25 @@ def _talk(
 ) -> None:
     """Say something in each room, and the next thing when that was answered, until told to stop."""
     waiting: dict[str, list[str]] = {}
-    number = 0
     while not done.is_set():
         for room in rooms:
-            if any(not _is_answered(stage, outcome, asked) for asked in waiting.get(room, ())):
-                continue
-            waiting[room] = []
-            for _ in range(3 if rng.random() < BURSTS else 1):
-                number += 1
-                answer = f"answer {number} of {room}"
-                text = rng.choice(scripts).format(answer=answer, file=stage.log.with_name("report.pdf"))
-                message = stage.box.human.say(room, text, attachments=_files(stage, room) if rng.random() < 0.3 else [])
-                outcome.wanted[message] = answer
-                waiting[room].append(message)
+            if all(_is_answered(stage, outcome, asked) for asked in waiting.get(room, ())):
+                waiting[room] = _say(stage, room, 3 if rng.random() < BURSTS else 1, outcome, rng, scripts)
         done.wait(0.2)
+
+
+def _say(
+    stage: Stage, room: str, count: int, outcome: Outcome, rng: random.Random, scripts: Sequence[str]
+) -> list[str]:
+    """Say so much at once in a room, some of it with a file; the messages, each with an answer of its own."""
+    said = []
+    for _ in range(count):
+        answer = f"answer {len(outcome.wanted) + 1} of {room}"
+        text = rng.choice(scripts).format(answer=answer, file=stage.log.with_name("report.pdf"))
+        message = stage.box.human.say(room, text, attachments=_files(stage, room) if rng.random() < 0.3 else [])
+        outcome.wanted[message] = answer
+        said.append(message)
+    return said
 
 
 def _is_answered(stage: Stage, outcome: Outcome, message_id: str) -> bool:
