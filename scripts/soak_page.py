@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scripts.soak_svg import Line, Mark, Strip, soak_svg
-from tests.support.crash_canon import Outcome
+from tests.support.crash_outcome import Outcome
 from tests.support.soak_run import MEASURES, Soak
 from tests.support.soaking import Judged, Verdict, is_flat
 

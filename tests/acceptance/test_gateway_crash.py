@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crash_canon import ASKING, Hits, Outcome, crash, crash_bursts, schedule
+from tests.support.crash_canon import ASKING, crash, crash_bursts, schedule
+from tests.support.crash_outcome import Hits, Outcome
 
 pytestmark = [pytest.mark.host]
 

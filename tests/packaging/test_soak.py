@@ -13,7 +13,7 @@ import pytest
 
 from scripts.soak_page import Setting, console, document, is_kept, picture
 from scripts.soak_svg import Line, Mark, Strip, soak_svg
-from tests.support.crash_canon import Outcome
+from tests.support.crash_outcome import Outcome
 from tests.support.gauge import Dispatch, add_gauge
 from tests.support.soak_gateways import Replacement
 from tests.support.soak_run import MEASURES, Plan, Series, Soak

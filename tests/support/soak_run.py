@@ -19,7 +19,7 @@ from typing import Final
 from canon_ops.sandbox.options import CanonOptions
 from canon_ops.sandbox.server import CanonSandbox
 from tests.support import soaking, vitals
-from tests.support.crash_canon import Outcome
+from tests.support.crash_outcome import Outcome
 from tests.support.gauge import Dispatch, Objects
 from tests.support.soak_gateways import Life, Replacement, Side, sides
 from tests.support.soak_talk import People, TimedModel, Turn, number_in, outcome_of

@@ -23,7 +23,8 @@ from canon_ops.sandbox.options import ModelOptions
 from canon_ops.sandbox.records import Message
 from canon_ops.sandbox.server import CanonSandbox
 from canon_ops.sandbox.state import World
-from tests.support.crash_canon import Outcome, is_salvaged, unsettled
+from tests.support.crash_canon import is_salvaged, unsettled
+from tests.support.crash_outcome import Outcome
 from tests.support.soak_gateways import Side
 
 __all__ = ["People", "TimedModel", "Turn", "number_in", "outcome_of"]
