@@ -63,10 +63,11 @@ class Signals:
         self._clock = clock
 
     async def consume(self, conversation_id: str) -> None:
-        """Fetch the signal of a conversation and act on it.
+        """Fetch the signal of a conversation and act on it, in every session that it concerns.
 
         Raises:
             CanonOpsError: Canon did not say whether there is one.
+            Exception: the host did not take the command of a session; the others have theirs.
         """
         signal = await self._consume(conversation_id)
         if signal is None:
@@ -84,12 +85,18 @@ class Signals:
         drops = signal.kind is SignalKind.STOP_AND_DROP
         if drops:
             self._drop_arriving(conversation_id)
+        refused: Exception | None = None
         for session_key, request in [(self._session_of(request), request) for request in requests]:
             if drops:
                 self._drop_queue(session_key)
-            await self._hand_over(request)
+            try:
+                await self._hand_over(request)
+            except Exception as error:  # the host's own code; the signal is taken, and the other sessions are meant too
+                refused = refused or error
             if drops:  # what came while the host was stopping
                 self._drop_queue(session_key)
+        if refused is not None:
+            raise refused
 
     async def poll(self) -> None:
         """Ask for signals that the stream may have missed, where something runs that a signal could mean (D26).
