@@ -23,6 +23,7 @@ def test_identity_is_read() -> None:
     ("source", "agent_id", "name"),
     [
         ({"agentId": None, "id": "", "userId": 7, "name": "N"}, "7", "N"),
+        ({"agentId": "", "id": "i", "userId": "u", "displayName": "", "name": "N"}, "i", "N"),
         ({"agentId": "a", "id": "b", "agentName": "A", "name": "N"}, "a", "A"),
         ({}, None, None),
         ([], None, None),
@@ -98,6 +99,7 @@ def test_the_directory_query() -> None:
     """An empty query is sent, absent values are not."""
     assert DiscoverQuery().params() == {"limit": "10"}
     assert DiscoverQuery("", 1, "cur").params() == {"query": "", "limit": "1", "cursor": "cur"}
+    assert DiscoverQuery("é" * 64, 10).params() == {"query": "é" * 64, "limit": "10"}
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,17 @@ class TestReplyAuthority:
         assert "replyAuthority" not in event.raw
         assert TOKEN not in repr(event)
 
+    def test_s3_30_what_the_inbox_keeps_can_still_be_answered(self) -> None:
+        """S3.30, X1: read again after a restart, an event has the authority with which it came, and none that it had
+        not."""
+        for more in ({"replyAuthority": {**AUTHORITY, "admissionId": "adm_1"}}, {}, {"replyAuthority": {"token": "x"}}):
+            event = created(**more)
+
+            again = MessageCreated.parse(event.payload)
+
+            assert again == event
+            assert event.payload.get("replyAuthority") == (AUTHORITY if event.reply_authority else None)
+
 
 FILE = {"kind": "file", "url": "https://storage.example/private/file?token=SECRET"}
 
@@ -320,3 +331,13 @@ def test_inline_text_collapses_what_breaks_lines_or_turns_text_around() -> None:
     assert inline_text(" a\r\n\tb\u2029c\u202ed\x85e ") == "a b c d e"
     assert inline_text("a\u061cb\u200bc\U000e0041d") == "a b c d"
     assert inline_text("שלום 👋🏽") == "שלום 👋🏽"
+
+
+def test_an_address_shows_in_no_repr() -> None:
+    """R4.14, wire 10.4: what a log could show of an event, of its message or of a file holds no link with its token."""
+    event = created(message={**payload()["message"], "attachments": [{**FILE, "thumbnailUrl": FILE["url"]}]})
+
+    for shown in (event, event.message, event.message.attachments, event.message.slots):
+        assert "SECRET" not in repr(shown)
+        assert "storage.example" not in repr(shown)
+    assert event.message.attachments[0].url == FILE["url"]

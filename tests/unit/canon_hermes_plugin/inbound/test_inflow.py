@@ -16,6 +16,7 @@ from canon_hermes_plugin.inbound.handing import LOOK_EVERY_S, Handing
 from canon_hermes_plugin.inbound.inert import inert_name
 from canon_hermes_plugin.inbound.inflow import HELD, Inflow
 from canon_hermes_plugin.inbox import cursors
+from canon_hermes_plugin.inbox.adoption import Adoption
 from canon_hermes_plugin.inbox.cursors import GapKind
 from canon_hermes_plugin.inbox.items import State
 from canon_hermes_plugin.state.kept import Kept
@@ -25,7 +26,7 @@ from canon_ops.settings.options import UserAccess
 from canon_ops.wire.agents import AgentIdentity, Conversation
 from canon_ops.wire.messages import DeliveryIntent
 from canon_ops.wire.sse import Frame
-from tests.support.canon_state import OWNER, opened_state
+from tests.support.canon_state import AUTHORITY, OWNER, opened_state
 from tests.support.files import NoFiles
 from tests.support.hosted_adapter import until
 
@@ -269,6 +270,26 @@ async def test_an_old_message_is_known_from_the_inbox(kept: Kept) -> None:
 
     assert (host.taken.count("m0"), host.taken.count("m1024")) == (1, 1)
     assert flow.cursor == "evt-known"
+
+
+async def test_a_message_that_an_earlier_process_left_can_still_be_answered(tmp_path: Path) -> None:
+    """S3.30, X1, X3: the leave to answer stands in the inbox with its message, and nowhere in what is handed over."""
+    content = {"id": "m1", "senderId": "user-1", "senderType": "human", "text": "hi"}
+    event = {"conversationId": "c1", "message": content, "replyAuthority": AUTHORITY.body()}
+    first, second = Host(), Host()
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(first, kept)
+        await flow.take(frame("message.created", event, "evt-1"))
+        await flow.drain()
+
+    async with opened_state(tmp_path) as kept:
+        flow = inflow(second, kept)
+        flow.recover(kept.remains.items, Adoption(kept.remains.items, is_gate_open=lambda: True, clock=ManualClock()))
+        await flow.drain()
+
+    for requests in (first.requests, second.requests):
+        assert [request.authority for request in requests] == [AUTHORITY]
+        assert "replyAuthority" not in requests[0].raw
 
 
 async def test_a_gap_moves_the_cursor_and_refreshes_the_rooms(kept: Kept) -> None:

@@ -255,6 +255,42 @@ async def test_a_card_that_somebody_else_could_answer_is_taken_back(kept: Kept, 
     assert (canon.cancels, (await desk.look("k1", "c1"))["status"]) == (["k1"], "timeout")
 
 
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        pytest.param(ANSWER, "submitted", id="answered"),
+        pytest.param({**ANSWER, "respondedBy": "user-2"}, "unknown", id="answered by somebody else"),
+        pytest.param({"status": "cancelled", "cardId": "k1"}, "timeout", id="cancelled"),
+        pytest.param(None, "timeout", id="nothing"),
+    ],
+)
+async def test_an_answer_of_the_last_moment_is_an_answer(
+    kept: Kept, clock: ManualClock, last: dict[str, Any] | None, status: str
+) -> None:
+    """D17, R9.3: it comes with the cancellation, is told once more by every later look, and Canon is asked no more."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    shown = await desk.show(a_card())
+    canon.answer = last
+
+    result = await desk.take_back(shown.card)
+    again = await desk.look("k1", "c1")
+
+    assert (result["status"], again, canon.cancels, canon.asked) == (status, result, ["k1"], 1)
+    assert status != "submitted" or result == {**ANSWER, "conversationId": "c1", "responseUserId": "user-1"}
+
+
+@pytest.mark.parametrize("status", [404, 409])
+async def test_a_card_that_canon_has_ended_is_taken_back(kept: Kept, clock: ManualClock, status: int) -> None:
+    """Canon wire 9.3: an id that Canon no longer has cannot be answered; its time is over."""
+    canon = Canon()
+    desk = desk_over(kept, canon, clock)
+    shown = await desk.show(a_card())
+    canon.fails.append(ApiError(status, None, "no longer pending"))
+
+    assert (await desk.take_back(shown.card))["status"] == "timeout"
+
+
 async def test_an_id_is_used_once(kept: Kept, clock: ManualClock) -> None:
     """A second card under the id of the first is refused before Canon hears of it."""
     canon = Canon()

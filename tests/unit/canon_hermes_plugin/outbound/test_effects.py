@@ -73,6 +73,7 @@ class Desk:
         self.typing: list[str] = []
         self.final_gate = asyncio.Event()
         self.depth = 2
+        self.steers = False
         self.outbound = Outbound(
             canon,
             self.clock,
@@ -81,7 +82,7 @@ class Desk:
             closed=lambda effect: self.closed.append(effect.turn_id),
             typing=self,
             queue_depth=lambda _turn: self.depth,
-            can_steer=lambda: False,
+            can_steer=lambda: self.steers,
         )
 
     async def _deliver(self, final: Final, in_lane: Callable[[Job], None]) -> None:
@@ -131,6 +132,18 @@ async def test_a_state_tells_queue_and_times() -> None:
 
     ((_, body),) = canon.calls
     assert (body["queueDepth"], body["openedAt"], body["turnUpdatedAt"]) == (2, 1_000, desk.clock.now_ms())
+
+
+async def test_a_state_tells_whether_words_can_go_into_the_turn() -> None:
+    """S5.19, R5.33: as the host is when the state is sent, and in each state anew."""
+    canon = Canon()
+    desk = Desk(canon)
+
+    for desk.steers in (True, False, True):
+        desk.outbound.carry([state(TurnPhase.THINKING)])
+        await desk.outbound.drain()
+
+    assert [body["capabilities"]["supportsInterleave"] for _, body in canon.calls] == [True, False, True]
 
 
 async def test_what_was_told_of_the_queue_is_what_canon_was_told() -> None:
