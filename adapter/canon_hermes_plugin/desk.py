@@ -445,7 +445,7 @@ class TurnDesk:
             source_message_id=arrival.message_id,
             authority=next((one.authority for one in (arrival, *arrival.absorbed) if one.authority), None),
             responder_id=arrival.responder_id,
-            is_recovered=arrival.is_recovered,
+            is_recovered=arrival.repeats,
             merged_ids=arrival.message_ids[1:] if arrival.message_id is not None else arrival.message_ids,
         )
 

@@ -69,6 +69,11 @@ class Arrival:
         )
 
     @property
+    def repeats(self) -> bool:
+        """Whether an earlier run of one of its messages died with its gateway."""
+        return any(one.is_recovered for one in (self, *self.absorbed))
+
+    @property
     def message_ids(self) -> tuple[str, ...]:
         """The Canon messages that it stands for, its own first."""
         return tuple(one.message_id for one in (self, *self.absorbed) if one.message_id is not None)

@@ -71,16 +71,20 @@ def _turn_complete(engine: Engine, *, conversation_id: str | None = None, count:
 
 
 def _answer(engine: Engine, *, to: str, count: int = 1) -> Condition:
-    """The finished answer to one message: it replies to it, or its turn named it as what it works on."""
+    """The finished answer to one message: it replies to it, or its turn named it as what it works on.
+
+    What a turn has named last holds: a gateway that is killed may have meant to answer it together with another one.
+    """
 
     def condition() -> list[Json] | None:
         world = engine.world
-        turns = {
-            state.get("turnId")
+        named = {
+            state["turnId"]: state["activeMessageIds"]
             for log in world.turns.values()
-            for state in log.history
-            if to in state.get("activeMessageIds", ())
-        } - {None}
+            for state in log.history  # a later state replaces what an earlier one named
+            if state.get("turnId") is not None and state.get("activeMessageIds")
+        }
+        turns = {turn_id for turn_id, messages in named.items() if to in messages}
         finals = [
             message
             for message in _agent_messages(engine, None, 0)

@@ -70,7 +70,7 @@ class BusyTurns:
         """Words of a message are in the running turn: they lift its silence, and their authority goes with them."""
         turn = self._turn(session_key)
         if turn is not None:
-            self._desk.apply(turn.id, SteeringAccepted(number, arrival.authority))
+            self._desk.apply(turn.id, SteeringAccepted(number, arrival.authority, arrival.repeats))
             if self._connected is not None:
                 self._connected[0].joins(turn.id, session_key, arrival)
 

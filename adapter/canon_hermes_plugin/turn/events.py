@@ -68,7 +68,7 @@ class Opening:
         responder_id: the human who may answer this turn's questions.
         quiet: decided once (verbosity.py); a quiet turn writes no narration and carries no trail.
         semantics: what the final message is; ``control`` only for a host's own prompt.
-        is_recovered: an earlier run died with its gateway, so the answer says that it may repeat something.
+        is_recovered: an earlier run of one of its messages died with its gateway; its answer says that it may repeat.
     """
 
     turn_id: TurnId
@@ -251,10 +251,12 @@ class SteeringAccepted:
     Attributes:
         number: their place among all of the adapter's; None when nobody watches whether they are read.
         authority: the server's leave to answer their message, for a turn that has none of its own.
+        is_recovered: an earlier run of their message died with its gateway.
     """
 
     number: int | None = None
     authority: ReplyAuthority | None = field(default=None, repr=False)
+    is_recovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

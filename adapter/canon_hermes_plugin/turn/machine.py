@@ -218,10 +218,11 @@ def _while_open(turn: Turn, event: TurnEvent, *, now_ms: int) -> Step:
             return Step(replace(turn, cut=True))
         case Silenced() if not turn.unread:
             return Step(replace(turn, silenced=True, preview=previews.drop(turn.preview)))
-        case SteeringAccepted(number=number, authority=authority):
+        case SteeringAccepted(number=number, authority=authority, is_recovered=is_recovered):
             unread = turn.unread if number is None else (*turn.unread, number)
             kept = turn.steered_authority or authority
-            return Step(replace(turn, silenced=False, unread=unread, steered_authority=kept))
+            repeats = turn.repeats or is_recovered
+            return Step(replace(turn, silenced=False, unread=unread, steered_authority=kept, repeats=repeats))
         case Ended():
             return _end(turn, event, now_ms=now_ms)
     return Step(turn)
@@ -413,9 +414,10 @@ def _has_answer(turn: Turn) -> bool:
 def _final(turn: Turn, candidate: Candidate) -> FinalMessage:
     has_trail = turn.is_lifecycle and not turn.opening.quiet
     text, files = candidate.text, turn.files
-    if turn.opening.is_recovered and text:
+    repeats = turn.opening.is_recovered or turn.repeats
+    if repeats and text:
         text = ANSWER_MARK + text
-    elif turn.opening.is_recovered:
+    elif repeats:
         last = replace(files[-1].file, caption=(ANSWER_MARK + files[-1].file.caption).strip())
         files = (*files[:-1], replace(files[-1], file=last))
     return FinalMessage(

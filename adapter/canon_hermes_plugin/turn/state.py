@@ -94,6 +94,7 @@ class Turn:
         silenced: ``no_reply`` holds.
         unread: the numbers of words that were put into the turn and that its model has not read.
         steered_authority: the leave that came with the first of them.
+        repeats: words that were put into it had a run before, which died with its gateway.
         interrupted: this adapter interrupted the run.
         cut: the host did.
         wake_ms: the earliest timer asked for that has not come.
@@ -121,6 +122,7 @@ class Turn:
     silenced: bool = False
     unread: tuple[int, ...] = ()
     steered_authority: ReplyAuthority | None = field(default=None, repr=False)
+    repeats: bool = False
     interrupted: bool = False
     cut: bool = False
     wake_ms: int | None = None

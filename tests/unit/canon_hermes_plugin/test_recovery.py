@@ -269,6 +269,37 @@ async def test_a_message_that_the_host_joins_to_another_is_answered_with_it(tmp_
         assert ([why for (why,) in settled], again.events) == (["absorbed", "answer"], [])
 
 
+async def test_an_answer_to_what_died_is_marked_whatever_it_was_joined_to(tmp_path: Path) -> None:
+    """X3, D60: the host puts the message whose run died into the one behind it; their answer may repeat something."""
+    from gateway.platforms.base import MessageEvent, MessageType, merge_pending_message_event
+
+    async def agent(event: Any, adapter: Any) -> str | None:
+        if event.text.startswith("two"):
+            return "answer to both"
+        (key,) = adapter._active_sessions
+        await until(lambda: key in adapter._pending_messages)
+        merge_pending_message_event(adapter._pending_messages, key, event, merge_text=True)
+        return None
+
+    with canon_box() as box:
+        rows, owner, message_id = left(box, tmp_path)
+        session = f"agent:main:canon:dm:{box.endpoints.conversation_id}"
+        rows(store.started, owner, message_id, session=session, turn_id="hermes-11112222333344445555", now_ms=NOW)
+        async with hosted(box, agent, home=tmp_path) as stage:
+            stage.adapter._busy_text_mode = "interrupt"
+            source = stage.adapter.build_source(chat_id=box.endpoints.conversation_id, chat_type="dm")
+            await stage.adapter.handle_message(
+                MessageEvent(text="", message_type=MessageType.TEXT, source=source, internal=True)
+            )
+            await until(lambda: stage.events)
+            second = box.human.say(None, "two")
+            (answer,) = await box.until("answer", to=second)
+            await until(lambda: not rows(store.unsettled, owner))
+
+        assert answer["text"] == ANSWER_MARK + "answer to both"
+        assert [answer] == await box.until("answer", to=message_id)
+
+
 async def test_a_turn_that_was_put_off_goes_on_as_a_follow_up(tmp_path: Path) -> None:
     """D4, D24: Canon was told that it thinks; it is the turn in which the message is answered, and it ends."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from canon_ops.sandbox.admin import commands, views
 from canon_ops.sandbox.server import CanonSandbox
+from canon_ops.sandbox.stage import WaitTimeout
 from tests.support.sandboxes import RawClient, RawResponse, RawStream, canon_box
 
 
@@ -332,6 +333,21 @@ def test_a_silent_signal_waits_for_the_poll(box: CanonSandbox) -> None:
     assert quiet == []
     assert (name, payload["value"]) == ("runtime.control", {"type": "new_session"})
     assert taken == {"status": "signal", "signal": "new_session", "updatedBy": "user_dana"}
+
+
+def test_a_turn_answers_what_it_has_named_last(box: CanonSandbox) -> None:
+    """A gateway that was killed meant to answer two messages in one turn; the next one answers them apart."""
+    first, second = box.human.say(None, "one"), box.human.say(None, "two")
+    turn = {"conversationId": "conv_direct", "state": "thinking", "turnId": "t1"}
+    for active in ([first, second], [first]):
+        agent(box).post("/runtime/turn", {**turn, "activeMessageIds": active})
+    final = {"conversationId": "conv_direct", "text": "for one", "messageId": "hermes-final-" + "1" * 32}
+    said = {"turnSemantics": "turn_complete", "turnComplete": True, "turnId": "t1"}
+    agent(box).post("/messages/send", {**final, "metadata": said})
+
+    assert [message["text"] for message in box.wait("answer", to=first)] == ["for one"]
+    with pytest.raises(WaitTimeout):
+        box.wait("answer", to=second, timeout_s=0)
 
 
 def test_the_other_views(box: CanonSandbox) -> None:

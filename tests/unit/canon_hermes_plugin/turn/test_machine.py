@@ -613,6 +613,14 @@ def test_the_answer_of_a_recovered_run_says_so() -> None:
     assert delivered == ANSWER_MARK + "done"
 
 
+def test_the_answer_of_a_run_that_got_a_recovered_message_says_so() -> None:
+    """X3: words of a message whose run died are put into a running turn, which had none."""
+    step = play(a_turn(SteeringAccepted(1, is_recovered=True), SteeringAccepted(2)), FINAL, PreviewEnded(True), DONE)
+
+    (delivered,) = [effect.final.text for effect in step.effects if isinstance(effect, DeliverFinal)]
+    assert delivered == ANSWER_MARK + "answer"
+
+
 @pytest.mark.parametrize(
     "said",
     [
