@@ -24,6 +24,7 @@ from borgee_hermes.inbox.place import inbox_file
 from borgee_hermes.inbox.records import Receipt
 from borgee_hermes.parts import Parts
 from borgee_hermes.ports import Commands, HostSession, Reply, context_words
+from borgee_hermes.question import question_text
 from borgee_hermes.runtime import BorgeeRuntime
 from canon_ops.errors import OutsideError
 from canon_ops.hermes.offering import NOTICE_MARK, forget_tool_checks
@@ -67,6 +68,7 @@ def build_adapter_class(host: Host, *, parts_for: Callable[[Any], Parts] | None 
         def __init__(self, config: Any) -> None:
             super().__init__(config, host.platform)
             self._borgee = BorgeeRuntime(_Port(self, host), make_parts(config), host_version=host.version, **more)
+            self.send_clarify = self._send_clarify  # not in the class: the host would ask again in its words (0090)
             self._active_sessions = BusySessions(self._session_changed)
             self._busy_text_mode = "queue"
 
@@ -108,6 +110,22 @@ def build_adapter_class(host: Host, *, parts_for: Callable[[Any], Parts] | None 
             self, chat_id: str, message_id: str, content: str, *, finalize: bool = False, metadata: Any = None
         ) -> Any:
             return _result(host, await self._borgee.edit(message_id, content))
+
+        async def _send_clarify(
+            self,
+            chat_id: str,
+            question: str,
+            choices: list[Any] | None,
+            clarify_id: str,
+            session_key: str,
+            metadata: Any = None,
+            **_later: Any,
+        ) -> Any:
+            """A question of the agent, in words of ours; the answer is the next message of the channel."""
+            asked = question_text(question, choices, takes_several=host_door.takes_several(clarify_id))
+            if choices:
+                host_door.await_text(clarify_id)
+            return await self.send(chat_id, asked, metadata=metadata)
 
         async def delete_message(self, chat_id: str, message_id: str) -> bool:
             return await self._borgee.delete(message_id)

@@ -117,6 +117,18 @@ class HostCommands:
         return pending(session_key, include_choice_prompts=True) is not None
 
 
+def takes_several(clarify_id: str) -> bool:
+    """Whether more than one of a waiting question's choices may be chosen; hosts before 0.22 know no such question."""
+    entries = getattr(importlib.import_module("tools.clarify_gateway"), "_entries", None)
+    waiting = entries.get(clarify_id) if isinstance(entries, Mapping) else None
+    return bool(getattr(waiting, "multi_select", False))
+
+
+def await_text(clarify_id: str) -> None:
+    """Have the host read the next message of the session as the answer; one without choices is so already."""
+    importlib.import_module("tools.clarify_gateway").mark_awaiting_text(clarify_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """The host's classes, by role. It ships no type information, so they are ``Any``."""

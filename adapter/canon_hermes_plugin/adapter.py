@@ -75,6 +75,7 @@ def build_adapter_class(
             if sentence := refusal():
                 raise RuntimeError(sentence)
             super().__init__(config, host.platform)
+            self.send_clarify = self._send_clarify  # not in the class: the host would ask again in words (0090)
             self._port = _Port(self, host)
             self._canon = runtime_for(self._port, config)
             self._port.busy = BusySessions(
@@ -129,7 +130,7 @@ def build_adapter_class(
             edited = self._canon.edit(chat_id, message_id, content, finalize=finalize, metadata=metadata)
             return _result(host, await edited)
 
-        async def send_clarify(
+        async def _send_clarify(
             self,
             chat_id: str,
             question: str,

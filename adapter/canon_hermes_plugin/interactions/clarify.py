@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from canon_ops.hermes.catalogue import without_keys
 from canon_ops.wire.fields import JsonObject
 from canon_ops.wire.interactions import InputRequest
 
@@ -86,7 +87,7 @@ def clarify_request(
         "clarify",
         expires_at_ms,
         TITLE,
-        question[:PROMPT],
+        without_keys(question)[:PROMPT],
         choices_of(choices),
         responder=responder,
         turn_id=turn_id,

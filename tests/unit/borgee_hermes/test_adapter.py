@@ -327,6 +327,32 @@ async def test_a_stopped_turn_that_unwinds_first_is_no_success(
         assert outcomes == {"1": "completed" if answer else "cancelled", "2": "completed"}
 
 
+@pytest.mark.parametrize(("choices", "answer", "expected"), [(["red", "blue"], "2", "blue"), (None, "green", "green")])
+async def test_a_question_is_asked_in_our_words(
+    own_home: Path, choices: list[str] | None, answer: str, expected: str
+) -> None:
+    """hermes-host 14: a host without its texts shows keys of them; whoever draws the choices, it reads the answer."""
+    from gateway.platforms.base import BasePlatformAdapter
+    from tools import clarify_gateway
+
+    async with staged(own_home, answers) as stage:
+        clarify_gateway.register("q-1", S1, "Which?", choices)
+        try:
+            question = "Which?\ngateway.clarify.skip_hint"
+            asked = await stage.adapter.send_clarify(
+                chat_id="c-1", question=question, choices=choices, clarify_id="q-1", session_key=S1, metadata=None
+            )
+            read = clarify_gateway.resolve_text_response_for_session(S1, answer)
+            told = clarify_gateway.wait_for_response("q-1", 5.0)
+        finally:
+            clarify_gateway.clear_session(S1)
+
+        assert (asked.success, read, told) == (True, True, expected)
+        assert stage.sent[-1].startswith("❓ Which?") and "gateway." not in stage.sent[-1]
+        assert [each in stage.sent[-1] for each in choices or ()] == [True] * len(choices or ())
+        assert type(stage.adapter).send_clarify is BasePlatformAdapter.send_clarify  # or some host asks once more
+
+
 async def test_an_answer_to_a_question_passes_the_turn_that_asks(own_home: Path) -> None:
     """A19: a pending clarify makes plain text a control; it reaches the handler while the turn waits."""
     from tools import clarify_gateway

@@ -197,12 +197,16 @@ def test_each_helper_with_a_fallback_degrades() -> None:
     assert all(rows[path].without for path in helpers)
 
 
+ON_THE_OBJECT = {"_send_clarify": "send_clarify"}
+"""Methods that an adapter puts upon itself under the host's name; its class has them under ours (decision 0090)."""
+
+
 def members_of_adapter() -> dict[str, list[str]]:
     """The methods of the adapter class with the names of their parameters, read from its source."""
     tree = ast.parse(PLUGIN.joinpath("adapter.py").read_text(encoding="utf-8"))
     (adapter,) = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "CanonAdapter")
     return {
-        node.name: [one.arg for one in (*node.args.args[1:], *node.args.kwonlyargs)]
+        ON_THE_OBJECT.get(node.name, node.name): [one.arg for one in (*node.args.args[1:], *node.args.kwonlyargs)]
         for node in adapter.body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "__init__"
     }
